@@ -4,11 +4,18 @@ from typing import Final
 
 import msgspec
 
+# Without those that compare whole days, and take as long as all others.
+_CONTROL: Final = (
+    "tests/unit/scaler/control",
+    "--deselect=tests/unit/scaler/control/test_repeated_decisions.py",
+)
+_VECTORS: Final = "tests/conformance/scaler/test_vectors.py"
+
 
 class MutatedPackage(msgspec.Struct, frozen=True, kw_only=True):
     """`sources` and tests are paths below the repository; `sample` is how many mutants run by default.
 
-    `tests` run first. `further` ones, which take longer, run against what survives.
+    `tests` run first. `further` ones, which take longer, run against what survives. Both may contain options of pytest.
     """
 
     name: str
@@ -31,7 +38,7 @@ MUTATED: Final = (
             "tests/unit/scaler/cluster/test_rescale.py",
             "tests/unit/scaler/cluster/test_target_scale.py",
         ),
-        further=("tests/unit/scaler/control", "tests/unit/scaler/runtime"),
+        further=_CONTROL,
     ),
     MutatedPackage(
         name="shards",
@@ -55,7 +62,7 @@ MUTATED: Final = (
             "tests/unit/scaler/cluster/memories",
             "tests/unit/scaler/cluster/test_status.py",
         ),
-        further=("tests/unit/scaler/control", "tests/conformance/scaler_protocol"),
+        further=(*_CONTROL, "tests/conformance/scaler_protocol"),
     ),
     MutatedPackage(
         name="proof",
@@ -86,9 +93,12 @@ MUTATED: Final = (
         sources=("scaler/algorithm/*.py",),
         tests=("tests/unit/scaler/algorithm",),
         further=(
-            "tests/unit/scaler/control",
-            "tests/unit/scaler/extensions",
-            "tests/conformance/scaler",
+            "tests/unit/scaler/extensions/test_actual_requests.py",
+            "tests/unit/scaler/extensions/test_extension_memory.py",
+            "tests/unit/scaler/extensions/test_one_more_extension.py",
+            *_CONTROL,
+            f"{_VECTORS}::test_the_core_answers_upstreams_own_cases_as_the_newest_controller_did",
+            f"{_VECTORS}::test_the_core_answers_as_the_controller_of_that_version_did",
         ),
     ),
 )

@@ -105,7 +105,9 @@ def test_what_is_mutated_and_the_tests_that_must_find_it_exist(package):
     for pattern in package.sources:
         assert list(ROOT.glob(pattern)), pattern
     for path in (*package.tests, *package.further):
-        assert (ROOT / path).exists(), path
+        file, _, test = path.removeprefix("--deselect=").partition("::")
+        assert (ROOT / file).exists(), path
+        assert not test or f"def {test}(" in (ROOT / file).read_text()
 
 
 def test_each_package_is_scored_and_enough_mutants_are_found():
