@@ -78,7 +78,9 @@ def _run(package: MutatedPackage, arguments: argparse.Namespace) -> None:
     if survivors := [each for each, result in results.items() if result in _UNNOTICED]:
         further = Workspace(package, package.further)
         further.mutants()
-        results |= further.results(survivors, arguments.processes)
+        for mutant, result in further.results(survivors, arguments.processes).items():
+            # Called by the first tests, though not by these.
+            results[mutant] = results[mutant] if result is Result.NO_TESTS else result
         _record(package, mutants, results)
     ran = time.monotonic()
     print(
