@@ -107,6 +107,8 @@ class Workspace:
         # Seconds, and times what the tests of a function take: they are slower while other programs run.
         lines += ["timeout_constant = 10", "timeout_multiplier = 4"]
         lines += ["track_dependencies = false", "use_git_change_detection = false"]
+        # A process that has run tests has filled caches, which would hide mutants below them.
+        lines += ['process_isolation = "forkserver"']
         text = "\n".join((_read(self._root / "pyproject.toml"), "[tool.mutmut]", *lines, ""))
         (self._directory / "pyproject.toml").write_text(text)
 
