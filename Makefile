@@ -8,13 +8,14 @@ SOURCES := adapter scaler wire kubectl_loadline testbed tests benchmarks
 DEMO_SECONDS ?= 240
 SEEDS ?= 0..1000
 PAGE_AUTOSCALERS ?= 10
+PACKAGES ?=
 # Without the programs that only tests and benchmarks run: prometheus-adapter.
 DEMO_ASSETS := helm etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok prometheus
 export DEMO_SECONDS PAGE_AUTOSCALERS
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kubernetes upstream-diff test-backends test-page simulate model check bench lint format unit site assets constraints clean
+.PHONY: help demo test test-kubernetes upstream-diff test-backends test-page simulate model mutants check bench lint format unit site assets constraints clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -61,6 +62,9 @@ simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors;
 
 model: $(STAMP)  ## Check the model of the sharing protocol exhaustively with TLC; needs Java (nine minutes)
 	$(BIN)/python -m testbed.protocol_model
+
+mutants: $(STAMP)  ## Put small mistakes into the code and see that tests find them (PACKAGES="shards proof"; default: all)
+	$(BIN)/python -m testbed.mutants $(PACKAGES)
 
 check: $(STAMP)  ## Run lint, type checks, import contracts, unit tests and the documentation site (about two minutes)
 	@$(MAKE) --no-print-directory --output-sync=target -j2 lint unit site

@@ -180,6 +180,11 @@ POD_SHAPES = (
     ),
     Shape(f'label_join(load{{{M}}}, "copy", "-", "code")', [], id="label_join"),
     Shape(f'label_join(load{{{M}}}, "namespace", "-", "x")', None, id="joins into it"),
+    Shape(
+        f'label_join(sum(load{{{M}}}) by ({G}), "copy", "-", "code", "namespace")',
+        None,
+        id="joins a label that the narrow query does not have",
+    ),
     Shape(f"max_over_time(sum(load{{{M}}}) by ({G})[5m:1m])", NS, id="a subquery"),
     Shape(f"load{{{M}}} offset 5m", [], id="an offset"),
     Shape(f"load{{{M}}} @ 1609746000", [], id="at a time"),

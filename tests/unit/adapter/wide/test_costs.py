@@ -87,3 +87,25 @@ def test_a_request_waits_as_long_as_the_wide_query_took_only_if_that_was_worth_i
     found = costs(0.1, 1.0)
     assert found.wait_seconds(is_trusted=False) == pytest.approx(0.4)
     assert found.wait_seconds(is_trusted=True) == pytest.approx(2.2)
+
+
+@pytest.mark.parametrize(
+    ("found", "sentence"),
+    [
+        pytest.param(
+            costs(0.02, 0.5, own=30, wide=700),
+            "it took 0.500 s and 700 samples, and each of the 3 own queries 0.020 s and 30 samples",
+            id="all is known",
+        ),
+        pytest.param(
+            costs(0.02, 0.5),
+            "it took 0.500 s, and each of the 3 own queries 0.020 s",
+            id="no samples",
+        ),
+        pytest.param(
+            Costs(), "it took 0.000 s, and each of the 3 own queries 0.000 s", id="nothing is known"
+        ),
+    ],
+)
+def test_the_explanation_has_the_costs_that_were_compared(found, sentence):
+    assert found.sentence(3.4) == sentence

@@ -3,7 +3,13 @@
 import pytest
 
 from adapter.model import Freshness
-from adapter.wide.demand import FORGOTTEN_SECONDS, REFUSED_SECONDS, Demand
+from adapter.wide.demand import (
+    FAILED_SECONDS,
+    FORGOTTEN_SECONDS,
+    REFUSED_SECONDS,
+    Demand,
+    Suspension,
+)
 
 
 def demand(*periods, rows_each=1, start=0.0):
@@ -77,3 +83,20 @@ def test_whether_it_is_worthwhile_does_not_wait_for_the_next_request():
     found = demand(2, 2, 2, 1)
     assert found.is_worthwhile(3.9)
     assert not found.is_worthwhile(4.0)
+
+
+def test_each_failure_suspends_for_twice_as_long_until_the_wide_query_has_answered():
+    suspension = Suspension()
+    assert [suspension.begin(0.0, FAILED_SECONDS) for _ in range(7)] == [
+        30.0, 60.0, 120.0, 240.0, 480.0, REFUSED_SECONDS, REFUSED_SECONDS
+    ]  # fmt: skip
+    suspension.succeeded()
+    assert suspension.begin(0.0, FAILED_SECONDS) == FAILED_SECONDS
+
+
+def test_a_suspension_ends_when_its_time_has_passed():
+    suspension = Suspension()
+    assert not suspension.is_active(0.0)
+    suspension.begin(100.0, FAILED_SECONDS)
+    assert suspension.is_active(100.0 + FAILED_SECONDS - 0.001)
+    assert not suspension.is_active(100.0 + FAILED_SECONDS)

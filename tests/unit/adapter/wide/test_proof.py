@@ -31,6 +31,11 @@ def test_adding_labels_changes_no_label_value_and_no_other_clause():
     )
 
 
+@pytest.mark.parametrize("query", ["sum by (a", "sum(a", "sum by (a,", "sum by (a) (b"])
+def test_a_parenthesis_that_is_not_closed_is_left_to_the_parser(query):
+    assert keeping(query, ["n"]).startswith("sum")
+
+
 SERIES = [
     {
         key: value

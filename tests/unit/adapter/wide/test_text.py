@@ -35,6 +35,70 @@ def of_named(backend):
     )
 
 
+def of_dated_objects(template, *, dated):
+    return text.wide_for_objects(
+        template,
+        series="load",
+        selector=EVERYTHING,
+        namespace=equals("namespace", "a"),
+        object_label="pod",
+        backend=BackendRef(),
+        dated=dated,
+    )
+
+
+def of_dated_selector(template, *, dated):
+    return text.wide_for_selector(
+        template,
+        series="load",
+        selector=parse("queue=a"),
+        namespace=equals("namespace", "a"),
+        backend=BackendRef(),
+        dated=dated,
+    )
+
+
+@pytest.mark.parametrize(
+    ("wide", "template", "by"),
+    [
+        pytest.param(
+            of_dated_objects,
+            "max(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)",
+            "pod,namespace",
+            id="of objects",
+        ),
+        pytest.param(
+            of_dated_selector,
+            "max(<<.Series>>{<<.LabelMatchers>>}) by (queue)",
+            "queue,namespace",
+            id="of a selector, by its label",
+        ),
+        pytest.param(
+            of_dated_selector,
+            "max(<<.Series>>{<<.LabelMatchers>>})",
+            "namespace,queue",
+            id="of a selector",
+        ),
+    ],
+)
+def test_the_ages_of_samples_are_asked_for_by_the_same_labels(wide, template, by):
+    found = wide(template, dated=True).query
+    assert "".join(found.ages).startswith(f"max by ({by}) (")
+    assert len(found.ages) == len(found.parts)
+    assert wide(template, dated=False).query.ages == ()
+
+
+def test_no_ages_are_needed_where_the_past_is_read_on_purpose():
+    template = "max(<<.Series>>{<<.LabelMatchers>>} offset 5m) by (<<.GroupBy>>)"
+    assert of_dated_objects(template, dated=True).query.ages == ()
+
+
+def test_without_ages_for_each_row_there_is_no_wide_query():
+    template = "max(<<.Series>>{<<.LabelMatchers>>}) by (code)"
+    assert of_dated_selector(template, dated=False) is not None
+    assert of_dated_selector(template, dated=True) is None
+
+
 @pytest.mark.parametrize("wide", [of_objects, of_selector, of_named])
 def test_a_changed_backend_has_its_own_wide_query_and_needs_no_new_proof(wide):
     def proofs():

@@ -294,3 +294,15 @@ def test_scaling_down_a_missing_pod_counts_with_its_whole_request():
 def test_an_average_over_a_lagging_rollout_proposes_what_is_there(metric, reading):
     found = propose(metric, reading, workload(spec(metric), replicas=10, status_replicas=8))
     assert found.derivation.proposal == 8
+
+
+@pytest.mark.parametrize(
+    ("target", "average_milli"),
+    [
+        pytest.param(average("10"), 15_000, id="shared by two pods"),
+        pytest.param(value("10"), None, id="not shared"),
+    ],
+)
+def test_the_average_of_one_value_is_explained_where_it_is_another_number(target, average_milli):
+    derivation = proposed(external(target), ExternalValues((30_000,))).derivation
+    assert (derivation.value_milli, derivation.average_milli) == (30_000, average_milli)

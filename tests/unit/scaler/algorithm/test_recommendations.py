@@ -1,11 +1,14 @@
 """What a reconcile adds to the memory."""
 
+import msgspec
 import pytest
 
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.policy import Rules
-from scaler.algorithm.recommendations import seeded, with_recommendation, with_scale_event
-from tests.unit.scaler.objects import NOW, at_most, events, recommended, step
+from scaler.algorithm.recommendations import held, seeded, with_recommendation, with_scale_event
+from scaler.algorithm.settings import Settings
+from scaler.api.kinds import LOAD_AUTOSCALERS
+from tests.unit.scaler.objects import NOW, at_most, effective, events, recommended, spec, step
 
 MINUTE = Rules(
     window_seconds=0,
@@ -93,3 +96,11 @@ def test_a_smaller_count_is_logged_downwards():
     found = logged(events((9, 10)), before=5, after=3)
     assert [each.replica_change for each in found.scale_down_events] == [2]
     assert found.scale_up_events == events((9, 10))
+
+
+@pytest.mark.parametrize("replicas", [(3,), (3, 2), (4, 3, 2)])
+def test_while_nothing_is_recommended_the_last_step_alone_lasts_longer(replicas):
+    memory = recommended(*((each, 60 - i) for i, each in enumerate(replicas)))
+    found = held(memory, effective(spec(), Settings(kind=LOAD_AUTOSCALERS)), NOW).recommendations
+    assert found[:-1] == memory.recommendations[:-1]
+    assert found[-1] == msgspec.structs.replace(memory.recommendations[-1], until_unix_seconds=NOW)

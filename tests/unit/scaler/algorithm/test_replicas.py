@@ -205,6 +205,8 @@ def test_an_average_shares_the_value_out(
         tolerances=TOLERANCES,
     )
     assert (shared.replicas, shared.reported_milli) == (replicas, reported_milli)
+    is_kept = replicas == status_replicas == 8
+    assert shared.kept == (WITHIN_TOLERANCE if is_kept else "")
 
 
 @pytest.mark.parametrize(

@@ -56,3 +56,43 @@ def test_a_memory_that_is_older_than_a_short_window_does_not_show_whether_the_pr
     behavior = Behavior(scale_down=ScaleDownRules(stabilization_window_seconds=window_seconds))
     ago = window_seconds + PERIOD + 1
     assert remembered(3, known=(3,), stored_seconds_ago=ago, behavior=behavior) == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("stored_seconds_ago", "lasted_until_seconds_ago"),
+    [
+        pytest.param(PERIOD + 20, PERIOD, id="until the reconcile that it would have made last"),
+        pytest.param(PERIOD - 5, PERIOD - 5, id="it has made that one"),
+        pytest.param(-20, 0, id="its clock was ahead"),
+    ],
+)
+def test_the_last_step_lasts_until_the_last_reconcile_of_the_other_process(
+    stored_seconds_ago, lasted_until_seconds_ago
+):
+    until = NOW - stored_seconds_ago
+    step = Recommendation(replicas=3, since_unix_seconds=NOW - 99, until_unix_seconds=until)
+    stored = StoredMemory(history=History(recommendations=(step,)), known_replicas=(3,))
+    found = restored(stored, policy_of(spec(), FLAGS), replicas=3, now_unix_seconds=NOW)
+    [step] = found.recommendations
+    assert step.until_unix_seconds == NOW - lasted_until_seconds_ago
+
+
+@pytest.mark.parametrize(
+    ("known", "change"),
+    [
+        pytest.param((), None, id="no count is known"),
+        pytest.param((5,), None, id="as it was"),
+        pytest.param((2, 5), None, id="as one of two counts"),
+        pytest.param((2,), 3, id="changed since"),
+        pytest.param((1, 4), 1, id="changed from the nearest"),
+    ],
+)
+def test_policies_count_a_change_since_the_last_known_counts(known, change):
+    behavior = Behavior(scale_down=ScaleDownRules(stabilization_window_seconds=60))
+    found = restored(
+        StoredMemory(history=History(), known_replicas=known),
+        policy_of(spec(behavior=behavior), FLAGS),
+        replicas=5,
+        now_unix_seconds=NOW,
+    )
+    assert [each.replica_change for each in found.scale_up_events] == ([change] if change else [])

@@ -94,6 +94,11 @@ def test_a_spec_that_takes_too_long_is_not_evaluated(of, settings, path):
     [
         pytest.param(spec(*queues(METRICS_MAX)), HPA, id="metrics"),
         pytest.param(spec(*queues(1, one_of(LABELS_MAX - 2))), HPA, id="labels"),
+        pytest.param(
+            spec(*queues(1, one_of(1, CHARACTERS_MAX - len("shard") - len("In")))),
+            HPA,
+            id="characters",
+        ),
         pytest.param(with_policies(POLICIES_MAX), HPA, id="policies"),
         pytest.param(
             with_candidate(spec(*queues(100, one_of(5))), *queues(20, one_of(5))),

@@ -1,12 +1,22 @@
 """The write of the Scale is retried on conflict and only then."""
 
+import msgspec
 import pytest
 
-from scaler.algorithm.decision import Rescaled, RescaleFailed
+from scaler.algorithm.decision import PodPatch, Rescaled, RescaleFailed
+from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import ScaleView
-from scaler.cluster.rescale import rescale, rescale_unchanged
+from scaler.algorithm.readings import ExternalValues
+from scaler.cluster.rescale import (
+    AGE_SECONDS_MIN,
+    checked_age,
+    may_write_copy,
+    rescale,
+    rescale_unchanged,
+)
 from scaler.cluster.target_scale import TargetScale
 from tests.fakes.scaler import FakeKube
+from tests.unit.scaler.objects import decided, observed, spec
 from wire.api.status import NotSent, Unavailable, conflict, failure, forbidden
 
 PATH = "/apis/apps/v1/namespaces/shop/deployments/web/scale"
@@ -39,6 +49,67 @@ async def test_after_a_conflict_the_same_number_is_written_with_the_newer_versio
     assert [body["spec"]["replicas"] for _, body in kube.put] == [3, 3]
 
 
+@pytest.mark.parametrize(
+    ("chance", "seconds"),
+    [
+        pytest.param(0.0, 0.01, id="at least 10 ms"),
+        pytest.param(0.5, 0.0105, id="longer by up to a tenth"),
+    ],
+)
+async def test_attempts_are_as_far_apart_as_those_of_client_go(chance, seconds):
+    pauses = []
+
+    async def sleep(pause_seconds):
+        pauses.append(pause_seconds)
+
+    kube = FakeKube()
+    kube.put_answers = [conflict("modified")] * 2
+    await rescale(kube, READ, 3, sleep=sleep, chance=lambda: chance)
+    assert pauses == pytest.approx([seconds] * 2)
+
+
+@pytest.mark.parametrize(
+    ("period_seconds", "oldest_seconds"),
+    [
+        pytest.param(15.0, 15.0, id="a period"),
+        pytest.param(5.0, AGE_SECONDS_MIN, id="a short period"),
+    ],
+)
+def test_metrics_may_be_as_old_as_a_period_and_no_older(period_seconds, oldest_seconds):
+    now = [100.0 + oldest_seconds]
+    check = checked_age(100.0, period_seconds, lambda: now[0])
+    check()
+    now[0] += 0.001
+    with pytest.raises(NotSent):
+        check()
+
+
+PATCH = PodPatch(
+    pod_name="web-0", resource_version="1", annotations={}, failed_reason="FailedPodDeletionCost"
+)
+
+
+@pytest.mark.parametrize(
+    ("desired_replicas", "annotations", "may_write"),
+    [
+        pytest.param(3, (), True, id="a count"),
+        pytest.param(3, (PATCH,), False, id="pods are annotated first"),
+        pytest.param(0, (), False, id="zero is stored as an intention first"),
+        pytest.param(None, (), False, id="no count"),
+    ],
+)
+def test_a_copy_is_the_basis_of_a_write_only_if_nothing_else_is_written_first(
+    desired_replicas, annotations, may_write
+):
+    seen = observed(spec(), replicas=1)
+    decision = msgspec.structs.replace(
+        decided(seen, [ExternalValues((10_000,))], memory=Memory()),
+        desired_replicas=desired_replicas,
+        pod_annotations=annotations,
+    )
+    assert may_write_copy(decision) is may_write
+
+
 async def test_after_the_fifth_conflict_it_gives_up():
     kube = FakeKube()
     kube.serve(PATH, {"metadata": {"resourceVersion": "8"}})
@@ -61,6 +132,7 @@ async def test_a_write_that_is_forbidden_after_a_conflict_may_have_been_applied(
     [
         pytest.param(forbidden("you may not"), False, id="forbidden"),
         pytest.param(failure(422, "replicas: bad"), False, id="invalid"),
+        pytest.param(failure(500, "broken"), True, id="an error of the API server"),
         pytest.param(failure(504, "too slow"), True, id="a timeout of the API server"),
         pytest.param(Unavailable("no answer within 10s"), True, id="no answer"),
         pytest.param(NotSent("connection refused"), False, id="not sent"),
@@ -87,6 +159,11 @@ async def test_a_conflict_is_retried_unchanged_when_the_newer_version_cannot_be_
     [
         pytest.param(conflict("modified"), None, id="a conflict"),
         pytest.param(forbidden("you may not"), None, id="forbidden"),
+        pytest.param(
+            failure(500, "broken"),
+            RescaleFailed("broken", may_be_applied=True),
+            id="an error of the API server",
+        ),
         pytest.param(NotSent("old"), RescaleFailed("old", may_be_applied=False), id="not sent"),
         pytest.param(
             Unavailable("lost"), RescaleFailed("lost", may_be_applied=True), id="no answer"

@@ -2,9 +2,10 @@
 
 import pytest
 
-from scaler.algorithm.observed import ScaleUnavailable
+from scaler.algorithm.observed import ScaleUnavailable, ScaleView
 from scaler.algorithm.target_selector import SELECTOR_CHARACTERS_MAX
 from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, CrossVersionObjectReference
+from scaler.cluster.scales import Scales
 from scaler.cluster.target_scale import TargetScale, read_scale
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
 from wire.api.meta import ObjectMeta
@@ -178,6 +179,20 @@ async def test_a_selector_that_is_too_long_to_be_used_is_not_parsed():
     read = await read_scale(kube, FakeMapper(DEPLOYMENTS), scaled())
     assert isinstance(read, TargetScale)
     assert read.view.selector == text, "its missing parenthesis was not noticed"
+
+
+async def test_the_longest_selector_that_can_be_used_is_parsed():
+    text = "app in (".ljust(SELECTOR_CHARACTERS_MAX, "v")
+    kube = FakeKube()
+    kube.serve(PATH, {**SCALE, "status": {"replicas": 2, "selector": text}})
+    assert isinstance(
+        await read_scale(kube, FakeMapper(DEPLOYMENTS), scaled()), ScaleUnavailable
+    ), "its missing parenthesis was not noticed"
+
+
+def test_without_a_watch_no_version_of_a_target_is_known():
+    target = TargetScale(path=PATH, uid="u1", view=ScaleView(spec_replicas=1))
+    assert Scales(FakeKube(), FakeMapper(DEPLOYMENTS)).watched(target) is None
 
 
 @pytest.mark.parametrize(

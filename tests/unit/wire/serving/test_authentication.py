@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from testbed.certificates import Authority
+from testbed.certificates import Authority, KeyPair
 from testbed.waiting import until
 from tests.unit.wire.serving.conftest import OWN_AUDIENCE
 from wire.api.status import StatusError, Unavailable, forbidden
@@ -77,6 +77,14 @@ async def test_a_client_certificate_names_user_and_groups(serve, world):
     assert code == 200
     user = json.loads(body)
     assert (user["name"], set(user["groups"])) == ("bob", {"ops", "dev", "system:authenticated"})
+
+
+async def test_a_client_may_send_the_intermediate_that_signed_its_certificate(serve, world):
+    intermediate = Authority("intermediate", issuer=world.clients)
+    pair = intermediate.client("bob")
+    chain = KeyPair(certificate=pair.certificate + intermediate.certificate, key=pair.key)
+    code, body = await (await serve()).get("/who", pair=chain)
+    assert (code, json.loads(body)["name"]) == (200, "bob")
 
 
 async def test_a_serving_certificate_does_not_authenticate_a_client(serve, world):

@@ -4,9 +4,11 @@ import json
 
 import pytest
 
-from wire.api.status import Unavailable, forbidden
-from wire.serving.attributes import Attributes, User, attributes_of
-from wire.serving.authorization import refusal
+from tests.unit.wire.serving.conftest import FakeApiServer
+from wire.api.status import StatusError, Unavailable, forbidden
+from wire.serving.attributes import ANONYMOUS, Attributes, User, attributes_of
+from wire.serving.authorization import UNCACHED_SIZE, Authorizer, refusal
+from wire.serving.review_cache import DECISIONS_SIZE_MAX
 
 METRIC = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/ns/pods/foo/hits"
 
@@ -57,6 +59,23 @@ async def test_anonymous_clients_can_read_health_and_nothing_else(serve):
     served = await serve()
     codes = {path: (await served.get(path))[0] for path in ("/healthz", "/metrics", "/nowhere")}
     assert codes == {"/healthz": 200, "/metrics": 403, "/nowhere": 403}
+
+
+async def test_anonymous_clients_do_not_displace_the_decisions_on_others():
+    reviews = FakeApiServer({})
+    authorizer = Authorizer(reviews)
+
+    async def ask(name, path):
+        with pytest.raises(StatusError):
+            await authorizer.authorize(User(name=name), Attributes(verb="get", path=path))
+
+    await ask("bob", "/bob")
+    size = UNCACHED_SIZE - 10
+    for number in range(DECISIONS_SIZE_MAX // size + 1):
+        await ask(ANONYMOUS, f"/{number:0>{size}}")
+    before = len(reviews.reviews)
+    await ask("bob", "/bob")
+    assert len(reviews.reviews) == before, "it was still known"
 
 
 async def test_a_failed_review_refuses_the_request(serve, world):
@@ -120,6 +139,20 @@ def test_a_refusal_has_upstreams_text(attributes, message):
             "fieldSelector=metadata.name%3Da",
             ("list", "x", "", "a", ""),
             id="by field",
+        ),
+        pytest.param(
+            "GET",
+            "/apis/g/v1/x",
+            "fieldSelector=metadata.name%3D..",
+            ("list", "x", "", "", ""),
+            id="by a field that names no object",
+        ),
+        pytest.param(
+            "GET",
+            "/apis/g/v1/x",
+            "fieldSelector=metadata.name%3Da%2Fb",
+            ("list", "x", "", "", ""),
+            id="by a field with a slash",
         ),
         pytest.param(
             "GET",

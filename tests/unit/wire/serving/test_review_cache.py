@@ -120,6 +120,39 @@ def test_a_ttl_of_zero_reviews_every_request():
     run(scenario())
 
 
+def test_a_result_with_a_ttl_of_zero_takes_no_room_beside_others():
+    async def scenario():
+        api, cache = (
+            ApiServer(),
+            ReviewCache(
+                ttl_seconds=lambda result: TTL_SECONDS if result == "yes" else 0.0,
+                size_max=1 << 20,
+                monotonic=asyncio.get_running_loop().time,
+            ),
+        )
+        await cache.get("a", api.review)
+        api.result = "no"
+        await cache.get("b", api.review)
+        assert ("a" in cache, cache.size) == (True, ENTRY_BYTES)
+
+    run(scenario())
+
+
+async def test_a_result_that_expires_at_this_moment_makes_room():
+    now = [100.0]
+    cache: ReviewCache[str, str] = ReviewCache(
+        ttl_seconds=lambda _: TTL_SECONDS, size_max=1 << 20, monotonic=lambda: now[0]
+    )
+
+    async def review() -> str:
+        return "yes"
+
+    await cache.get("a", review)
+    now[0] += TTL_SECONDS
+    await cache.get("b", review)
+    assert cache.size == ENTRY_BYTES
+
+
 def test_the_clients_of_fifty_thousand_autoscalers_fit():
     path = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/a-long-namespace/pods/*/a_long_metric"
     entry_bytes = ENTRY_BYTES + 3 * len(path)

@@ -6,8 +6,11 @@ import ssl
 
 import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
 
 from testbed.certificates import Authority
+from wire.serving.access_guard import errors_to_status
 from wire.serving.health import Check
 from wire.serving.options import ServingConfigError, ServingOptions
 from wire.serving.server import Delegates, Server
@@ -43,6 +46,23 @@ async def test_an_unexpected_exception_is_a_plain_500_with_the_traceback_in_the_
     assert (code, json.loads(body)["reason"]) == (500, "InternalError")
     assert "secret" not in body
     assert "ZeroDivisionError: a secret" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        pytest.param(web.HTTPBadRequest(text="no such unit"), "no such unit", id="with a text"),
+        pytest.param(web.HTTPGone(text=""), "Gone", id="without one"),
+    ],
+)
+async def test_an_error_of_the_http_server_has_its_text_in_the_status(error, message):
+    async def handler(_):
+        raise error
+
+    response = await errors_to_status(make_mocked_request("GET", "/"), handler)
+    status = json.loads(response.body)
+    assert (response.status, status["code"]) == (error.status, error.status)
+    assert status["message"] == message
 
 
 async def test_yaml_is_served_on_request(serve, admin):

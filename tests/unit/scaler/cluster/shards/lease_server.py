@@ -1,5 +1,6 @@
 """The Leases of an API server, with optimistic locking and a consistent LIST, and one connection to it per replica."""
 
+import asyncio
 import json
 
 from tests.fakes import virtual_time
@@ -33,7 +34,8 @@ class LeaseServer:
 class Connection:
     """Of one replica. `is_cut`: no request arrives; `loses_responses`: it arrives, and the response does not.
 
-    `refused`: the name of a Lease that must not be written, if any.
+    `refused`: the name of a Lease that must not be written, if any; `changed`: of one that another client is always faster
+    to write. `listed_at_seconds` has the times of the LISTs.
     """
 
     def __init__(self, server, seconds=0.0):
@@ -42,10 +44,13 @@ class Connection:
         self.is_cut = False
         self.loses_responses = False
         self.refused = ""
+        self.changed = ""
+        self.listed_at_seconds = []
 
     async def get(self, path, params=None, *, accept=JSON):
         await self._travel()
         if path.endswith("/leases"):
+            self.listed_at_seconds.append(asyncio.get_running_loop().time())
             answer = json.dumps({"items": list(self.server.leases.values())}).encode()
         else:
             found = self.server.leases.get(path.rpartition("/")[2])
@@ -57,6 +62,7 @@ class Connection:
     async def create(self, path, body, params=None):
         await self._travel()
         document = json.loads(body)
+        self._refuse(document["metadata"]["name"])
         if document["metadata"]["name"] in self.server.leases:
             raise StatusError("exists", code=409, reason="AlreadyExists")
         return await self._written(document)
@@ -64,8 +70,7 @@ class Connection:
     async def replace(self, path, body, params=None):
         await self._travel()
         document = json.loads(body)
-        if document["metadata"]["name"] == self.refused:
-            raise StatusError("denied by a webhook", code=403, reason="Forbidden")
+        self._refuse(document["metadata"]["name"])
         found = self.server.leases.get(document["metadata"]["name"])
         if found is None:
             raise StatusError("not found", code=404, reason="NotFound")
@@ -75,6 +80,12 @@ class Connection:
 
     async def patch(self, path, body, *, content_type=MERGE_PATCH, params=None):
         raise NotImplementedError
+
+    def _refuse(self, name):
+        if name == self.refused:
+            raise StatusError("denied by a webhook", code=403, reason="Forbidden")
+        if name == self.changed:
+            raise StatusError("changed", code=409, reason="Conflict")
 
     async def _written(self, document):
         answer = self.server.store(document)

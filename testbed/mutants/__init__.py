@@ -1,0 +1,1 @@
+"""Mutants: the code with one small mistake each, which the tests must find."""

@@ -1,0 +1,51 @@
+"""A request's path is read once, for authorization and for routing."""
+
+import pytest
+from yarl import URL
+
+from wire.api.status import StatusError
+from wire.serving.request_path import canonical, check_path, split_url
+
+
+@pytest.mark.parametrize(
+    ("url", "path", "query"),
+    [
+        pytest.param("/apis/g/v1/x", "/apis/g/v1/x", "", id="no query"),
+        pytest.param("/apis?watch=1", "/apis", "watch=1", id="a query"),
+        pytest.param("/apis?", "/apis", "", id="an empty query"),
+        pytest.param("/a%2Fb%3Fc?d=%2F", "/a/b?c", "d=%2F", id="escapes of the path alone"),
+        pytest.param("/apis?a=1?b=2", "/apis", "a=1?b=2", id="the first question mark"),
+    ],
+)
+def test_the_first_question_mark_ends_the_path(url, path, query):
+    assert split_url(url) == (path, query)
+
+
+@pytest.mark.parametrize(
+    ("raw", "written"),
+    [
+        pytest.param("/apis/g/v1/x", "/apis/g/v1/x", id="nothing to escape"),
+        pytest.param("/a%2fb", "/a/b", id="a slash"),
+        pytest.param("/a%252fb", "/a%252fb", id="escaped twice, read once"),
+        pytest.param("/a%20b", "/a%20b", id="a space stays escaped"),
+        pytest.param("/%61", "/a", id="a letter"),
+        pytest.param("/%ff", "/%EF%BF%BD", id="not UTF-8"),
+        pytest.param("/a%2", "/a%2", id="incomplete"),
+        pytest.param("/a//..", "/a//..", id="dots and slashes"),
+    ],
+)
+def test_a_path_has_one_form(raw, written):
+    url = canonical(URL(f"http://localhost{raw}?b=%2F", encoded=True))
+    assert (url.raw_path, url.raw_query_string) == (written, "b=%2F")
+    assert canonical(url) == url
+
+
+@pytest.mark.parametrize("path", ["/a%", "/a%2", "/a%2x", "/%%20"])
+def test_an_incomplete_escape_is_refused(path):
+    with pytest.raises(StatusError, match="escape it as %25"):
+        check_path(path)
+
+
+@pytest.mark.parametrize("path", ["/a", "/a%20", "/a%2525"])
+def test_a_complete_escape_is_accepted(path):
+    check_path(path)
