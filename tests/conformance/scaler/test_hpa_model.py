@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from testbed.oracle.scaler.cases import START_UNIX_SECONDS
+from testbed.oracle.scaler.cases import START_UNIX_SECONDS, Vector
 from testbed.oracle.scaler.record import random_vectors_of
 from testbed.oracle.scaler.versions import NEWEST
 from tests.hpa_model.amounts import OutsideOfTheModel, amount
@@ -16,6 +16,7 @@ from tests.hpa_model.normalization import Changed, Recommended, Remembered, norm
 from wire.api.labels import parse
 
 Json = dict[str, Any]
+CASE = msgspec.structs.fields(Vector)[0].encode_name
 NUMBERS_MAX = 10**6
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 UNKNOWN = "Carbon"
@@ -36,15 +37,15 @@ def vectors() -> list[Json]:
 def test_the_model_proposes_what_the_controller_proposes_for_every_metric(vectors):
     compared: Counter[str] = Counter()
     for vector in vectors:
-        question = vector["question"]
-        if question["mode"] != "metrics":
+        case = vector[CASE]
+        if case["mode"] != "metrics":
             continue
-        for metric, real in zip(_metrics(question), vector["metrics"], strict=True):
+        for metric, real in zip(_metrics(case), vector["metrics"], strict=True):
             try:
-                found = _proposal(question, metric)
+                found = _proposal(case, metric)
             except OutsideOfTheModel:
                 continue
-            assert found == (None if real["error"] else real["proposal"]), f"{metric}: {question}"
+            assert found == (None if real["error"] else real["proposal"]), f"{metric}: {case}"
             if metric["type"] != UNKNOWN:
                 compared[_described(metric, is_valid=found is not None)] += 1
     assert {kind: count > 100 for kind, count in compared.items()} == dict.fromkeys(KINDS, True)
@@ -53,15 +54,15 @@ def test_the_model_proposes_what_the_controller_proposes_for_every_metric(vector
 def test_the_model_normalizes_as_the_controller_does(vectors):
     compared = 0
     for vector in vectors:
-        question = vector["question"]
-        if question["mode"] == "normalize" and not _may_overflow(question):
+        case = vector[CASE]
+        if case["mode"] == "normalize" and not _may_overflow(case):
             compared += 1
-            assert _normalized(question) == int(vector["steps"][0]["log"][0][1]), question
+            assert _normalized(case) == int(vector["steps"][0]["log"][0][1]), case
     assert compared > 1_000
 
 
-def _metrics(question: Json) -> list[Json]:
-    return question["steps"][0]["autoscaler"]["spec"]["metrics"]
+def _metrics(case: Json) -> list[Json]:
+    return case["steps"][0]["autoscaler"]["spec"]["metrics"]
 
 
 def _source(metric: Json) -> Json:
@@ -73,8 +74,8 @@ def _described(metric: Json, *, is_valid: bool) -> str:
     return " ".join((metric["type"], *(wanted if is_valid else ["invalid"])))
 
 
-def _proposal(question: Json, metric: Json) -> int | None:
-    step, settings = question["steps"][0], question["settings"]
+def _proposal(case: Json, metric: Json) -> int | None:
+    step, settings = case["steps"][0], case["settings"]
     scale, behavior = step.get("scale", {}), step["autoscaler"]["spec"].get("behavior", {})
     selector = parse(scale.get("selector", ""))
     pods = [
@@ -120,8 +121,8 @@ def _is_requested(metric: Json) -> bool:
     return all(each["operator"] in OPERATORS for each in selector.get("matchExpressions") or ())
 
 
-def _normalized(question: Json) -> int:
-    step, memory = question["steps"][0], question.get("memory", {})
+def _normalized(case: Json) -> int:
+    step, memory = case["steps"][0], case.get("memory", {})
     changed = [
         Changed(each["atSeconds"], sign * each["replicas"])
         for sign, events in ((1, "scaleUpEvents"), (-1, "scaleDownEvents"))
@@ -132,27 +133,27 @@ def _normalized(question: Json) -> int:
         for each in memory.get("recommendations") or ()
     ]
     return normalized(
-        question["normalize"].get("desired", 0),
-        question["normalize"].get("current", 0),
+        case["normalize"].get("desired", 0),
+        case["normalize"].get("current", 0),
         step["autoscaler"]["spec"],
         Remembered(recommended=recommended, changed=changed),
         now=step["atSeconds"],
-        window_seconds=question["settings"]["downscale_stabilization_seconds"],
+        window_seconds=case["settings"]["downscale_stabilization_seconds"],
     )
 
 
-def _may_overflow(question: Json) -> bool:
+def _may_overflow(case: Json) -> bool:
     """Counts of 32 bits overflow upstream where they are doubled or added."""
     counts = [
-        question["normalize"].get("current", 0),
+        case["normalize"].get("current", 0),
         *(
             each["replicas"]
-            for events in (question.get("memory") or {}).values()
+            for events in (case.get("memory") or {}).values()
             for each in events or ()
         ),
         *(
             policy["value"]
-            for rules in (question["steps"][0]["autoscaler"]["spec"].get("behavior") or {}).values()
+            for rules in (case["steps"][0]["autoscaler"]["spec"].get("behavior") or {}).values()
             for policy in rules.get("policies", ())
         ),
     ]
