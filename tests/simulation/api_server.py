@@ -12,12 +12,12 @@ from tests.simulation import metrics_apis
 from tests.simulation.cluster import ApiError, Cluster, Document, status_response
 from tests.simulation.discovery import documents
 from tests.simulation.journal import (
-    Asked,
     Journal,
     Measurement,
     ScaleRequested,
     ScaleWritten,
     StatusWritten,
+    TargetRequest,
 )
 from tests.simulation.memory_objects import MEMORIES, MemoryObjects
 from tests.simulation.metrics_apis import UNITS_PER_REPLICA, Measured, metric_of
@@ -81,10 +81,10 @@ class ApiServer:
         reaching = self._tamper.request(request)
         self._journal.requests[f"{request.process} {_verb(request)}"] += len(reaching)
         if reaching:
-            self._note_asked(reaching[0])
+            self._note_target_request(reaching[0])
             self._receive(reaching[0], connection)
 
-    def _note_asked(self, request: Request) -> None:
+    def _note_target_request(self, request: Request) -> None:
         measured = metric_of(request)
         if measured is not None:
             target, group = measured.target, measured.group
@@ -92,8 +92,8 @@ class ApiServer:
             target, group = f"{request.parts[4]}/{request.parts[-2]}", ""
         else:
             return
-        self._journal.asked.append(
-            Asked(
+        self._journal.target_requests.append(
+            TargetRequest(
                 at=request.sent_at, process=request.process, target=target, group=group,
                 is_write=request.method == "PUT",
             )

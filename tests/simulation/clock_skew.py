@@ -23,7 +23,7 @@ class Skew(msgspec.Struct, frozen=True):
 
 
 class _Life(msgspec.Struct, frozen=True):
-    """A process that asked for a target, without another one between."""
+    """A process that requested something of a target, without another one between."""
 
     process: str
     begin: float
@@ -63,7 +63,7 @@ def _lives(run: Run, target: str) -> list[_Life]:
     journal = run.journal
     stores = journal.statuses if run.scenario.kind.keeps_history else journal.memories_stored
     begins = []
-    for each in journal.asked:
+    for each in journal.target_requests:
         if each.target == target and (not begins or begins[-1][0] != each.process):
             begins.append((each.process, each.at))
     lives = []

@@ -120,7 +120,7 @@ def _next_reconcile(
     return next(
         (
             each.at
-            for each in run.journal.asked
+            for each in run.journal.target_requests
             if each.target == plan.key and each.process != process and each.at > after
         ),
         default,

@@ -11,7 +11,7 @@ import msgspec
 from tests.simulation.cluster import Document
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class TargetRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A process sent a request for the scale or a metric of a target, or wrote its scale."""
 
     at: float
@@ -190,7 +190,7 @@ class Journal:
         self.is_sharded = is_sharded
         self.disturbed: list[Disturbed] = []
         self.clocks_stepped: list[ClockStepped] = []
-        self.asked: list[Asked] = []
+        self.target_requests: list[TargetRequest] = []
         self.targets: dict[str, list[TargetVersion]] = defaultdict(list)
         self.pods: dict[str, list[PodList]] = defaultdict(list)
         self.scale_requests: list[ScaleRequested] = []

@@ -111,7 +111,7 @@ def run(of: Scenario, *, tamper: Tamper | None = None) -> Measured:
 def measured(of: Scenario, chosen: Sequence[Fault], journal: Journal, world: World) -> Measured:
     """From the journal, and the replicas at the end."""
     reads: dict[str, list[tuple[float, str]]] = defaultdict(list)
-    for each in journal.asked:
+    for each in journal.target_requests:
         reads[each.target].append((each.at, each.process))
     owners = _owners(journal)
     kills = [each for each in chosen if each.kind == "kill"]

@@ -1,4 +1,4 @@
-"""The invariant of every period: whoever is disturbed by nothing is reconciled in each one, also while others are disturbed."""
+"""The invariant of every period: an autoscaler that no fault disturbs is reconciled in each one, also while others are disturbed."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -38,7 +38,7 @@ def reconciled_in_every_period(run: Run) -> Iterator[Violation]:
         )
         moments = [
             each.at
-            for each in run.journal.asked
+            for each in run.journal.target_requests
             if each.target == plan.key and each.at > FIRST_FAULT_SECONDS
         ]
         for before, after in pairwise((FIRST_FAULT_SECONDS, *moments, run.scenario.end)):

@@ -10,7 +10,7 @@ import msgspec
 from scaler.cluster.memories.scaling_memory import OBJECT_BYTES_MAX
 from tests.simulation.history_invariants import ROUNDING_SECONDS, created, window_of
 from tests.simulation.invariants import Run, Violation
-from tests.simulation.journal import Asked, MemoryRead, MemoryStored, Warned
+from tests.simulation.journal import MemoryRead, MemoryStored, TargetRequest, Warned
 from tests.simulation.scenario import AutoscalerPlan
 from tests.simulation.shard_invariants import INVARIANTS
 
@@ -26,7 +26,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     """The first reconcile of an HPA by a process that was not the last one to reconcile it."""
 
     plan: AutoscalerPlan
-    first: Asked
+    first: TargetRequest
     claimed_at: float
     """Since when the Leases name the process, or none."""
     read: MemoryRead | None
@@ -135,7 +135,7 @@ def _starts(run: Run) -> Iterator[Start]:
         return
     for plan in run.scenario.autoscalers:
         before = ""
-        for first in run.journal.asked:
+        for first in run.journal.target_requests:
             if first.target != plan.key:
                 continue
             if first.process != before:
@@ -143,7 +143,7 @@ def _starts(run: Run) -> Iterator[Start]:
             before = first.process
 
 
-def _start(run: Run, plan: AutoscalerPlan, first: Asked) -> Start:
+def _start(run: Run, plan: AutoscalerPlan, first: TargetRequest) -> Start:
     claimed_at = _claimed_at(run, plan, first)
     reads = [
         each for each in run.journal.memories_read
@@ -160,7 +160,7 @@ def _start(run: Run, plan: AutoscalerPlan, first: Asked) -> Start:
     )  # fmt: skip
 
 
-def _claimed_at(run: Run, plan: AutoscalerPlan, first: Asked) -> float:
+def _claimed_at(run: Run, plan: AutoscalerPlan, first: TargetRequest) -> float:
     """When the process claimed the namespace last.
 
     If it lost it, and claimed it again before any other process, it need not read the memories again.

@@ -1,7 +1,7 @@
 """How often a planted fault is found: over many seeds, recorded, beside the same seeds without it.
 
 `python -m tests.simulation.plants` records the rates again. A fault that is planted in a proxy between the replicas and
-the model stands for a defect of the scaler. What it breaks must be found in as many seeds as before, and the same
+the model stands for a defect of the scaler. What it breaks must be found in at least as many seeds as recorded, and the same
 seeds must be without a violation when nothing is planted.
 """
 

@@ -14,7 +14,7 @@ from tests.hpa_model import metrics
 from tests.hpa_model.metrics import Rules, Target
 from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Document
 from tests.simulation.invariants import Run, deadline_seconds
-from tests.simulation.journal import Asked, Measurement, PodList, TargetVersion
+from tests.simulation.journal import Measurement, PodList, TargetRequest, TargetVersion
 from tests.simulation.metrics_apis import RESOURCE, metric_spec
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan
 
@@ -42,15 +42,17 @@ class Reconcile(msgspec.Struct, frozen=True, kw_only=True):
 
 def reconciles_of(run: Run, plan: AutoscalerPlan) -> Iterator[Reconcile]:
     """Those of an autoscaler, for each process in their order."""
-    asked = [
-        each for each in run.journal.asked if each.target == plan.key and each.group in plan.groups
+    requested = [
+        each
+        for each in run.journal.target_requests
+        if each.target == plan.key and each.group in plan.groups
     ]
     measured = {
         (each.process, each.group, each.sent_at): each
         for each in run.journal.measurements
         if each.target == plan.key
     }
-    for _, requests in itertools.groupby(sorted(asked, key=_process), key=_process):
+    for _, requests in itertools.groupby(sorted(requested, key=_process), key=_process):
         for together in _together(list(requests)):
             answered = {
                 each.group: measured.get((each.process, each.group, each.at)) for each in together
@@ -58,26 +60,26 @@ def reconciles_of(run: Run, plan: AutoscalerPlan) -> Iterator[Reconcile]:
             yield _reconcile(run, plan, together, answered)
 
 
-def _process(asked: Asked) -> str:
-    return asked.process
+def _process(requested: TargetRequest) -> str:
+    return requested.process
 
 
-def _together(requests: Sequence[Asked]) -> Iterator[list[Asked]]:
+def _together(requests: Sequence[TargetRequest]) -> Iterator[list[TargetRequest]]:
     """A reconcile asks once for each metric, or again at once if the connection ended."""
-    found: dict[str, Asked] = {}
+    found: dict[str, TargetRequest] = {}
     for each in requests:
         if each.group in found and each.at > found[each.group].at + REPEATED_SECONDS:
-            yield sorted(found.values(), key=lambda asked: asked.at)
+            yield sorted(found.values(), key=lambda requested: requested.at)
             found = {}
         found[each.group] = each
     if found:
-        yield sorted(found.values(), key=lambda asked: asked.at)
+        yield sorted(found.values(), key=lambda requested: requested.at)
 
 
 def _reconcile(
     run: Run,
     plan: AutoscalerPlan,
-    requests: Sequence[Asked],
+    requests: Sequence[TargetRequest],
     answered: dict[str, Measurement | None],
 ) -> Reconcile:
     possible = [_possible(run, plan, answered.get(group)) for group in plan.groups]
@@ -149,7 +151,7 @@ def _decided_at(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> float:
     """When it had been decided at the latest: before it was written."""
     writes = [
         each.at
-        for each in run.journal.asked
+        for each in run.journal.target_requests
         if each.is_write and each.target == plan.key and each.process == reconcile.process
         and reconcile.at <= each.at
     ]  # fmt: skip

@@ -29,7 +29,7 @@ def taken_over(run: Run) -> Iterator[Violation]:
             if not _is_alone(run, index, until) or not _exists(run, plan, disturbed, until):
                 continue
             moments = [
-                each.at for each in run.journal.asked
+                each.at for each in run.journal.target_requests
                 if each.target == plan.key and disturbed.at < each.at <= until
             ]  # fmt: skip
             if not moments:
@@ -53,7 +53,7 @@ def written_once(run: Run) -> Iterator[Violation]:
             claimed_at = _claimed_at(run, plan, after)
             since = claimed_at if before.sent_at < claimed_at else before.at
             reads = [
-                each for each in run.journal.asked
+                each for each in run.journal.target_requests
                 if each.target == plan.key and each.process == after.process
                 and since <= each.at <= after.sent_at
             ]  # fmt: skip

@@ -77,9 +77,9 @@ def acted_on(run: Run) -> Iterator[Violation]:
             if first is None or first.process != each.process:
                 first = each
             writes = [
-                asked.at for asked in run.journal.asked
-                if asked.is_write and asked.target == plan.key and asked.process == each.process
-                and first.at <= asked.at <= each.until + WRITE_SECONDS
+                requested.at for requested in run.journal.target_requests
+                if requested.is_write and requested.target == plan.key and requested.process == each.process
+                and first.at <= requested.at <= each.until + WRITE_SECONDS
             ]  # fmt: skip
             if writes:
                 first = None
@@ -148,7 +148,7 @@ def _unexplained(
         if each.process == written.process and each.at <= written.sent_at
     ]
     if not before:
-        return "its process had asked for no metric"
+        return "its process had requested no metric"
     counts = {count for _, count in wanted(run, plan, before[-1], [written.read])} - {None}
     ranges = [
         _range(run, plan, each, count, written.read.replicas, history, written.sent_at)
