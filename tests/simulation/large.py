@@ -112,6 +112,8 @@ def measured(of: Scenario, chosen: Sequence[Fault], journal: Journal, world: Wor
     """From the journal, and the replicas at the end."""
     reads: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for each in journal.target_requests:
+        if each.is_write:
+            continue
         reads[each.target].append((each.at, each.process))
     owners = _owners(journal)
     kills = [each for each in chosen if each.kind == "kill"]

@@ -54,7 +54,7 @@ def written_once(run: Run) -> Iterator[Violation]:
             since = claimed_at if before.sent_at < claimed_at else before.at
             reads = [
                 each for each in run.journal.target_requests
-                if each.target == plan.key and each.process == after.process
+                if each.target == plan.key and each.process == after.process and not each.is_write
                 and since <= each.at <= after.sent_at
             ]  # fmt: skip
             if not reads:
