@@ -25,7 +25,7 @@ def test_a_planted_fault_is_found_where_it_was_found_before_and_only_if_it_is_pl
 
 @pytest.mark.parametrize("plant", EVERY, ids=lambda plant: plant.__name__)
 def test_a_planted_fault_is_found_at_all(plant: Callable[[], Tamper]) -> None:
-    assert len(recorded()[plant.__name__].found) >= SAMPLE
+    assert len(recorded()[plant.__name__].found) >= 1
 
 
 def test_every_invariant_has_a_planted_fault() -> None:
