@@ -16,8 +16,8 @@ from testbed.mutants.packages import MutatedPackage
 from testbed.mutants.results import Result
 
 _ROOT: Final = Path(__file__).parents[2]
-_SOURCES: Final = ("adapter", "scaler", "wire")
-_BESIDE: Final = ("tests", "testbed", "kubectl_loadline", "charts", "docs", "README.md")
+SOURCES: Final = ("adapter", "scaler", "wire")
+BESIDE_SOURCES: Final = ("tests", "testbed", "kubectl_loadline", "charts", "docs", "README.md")
 _NO_MUTANT: Final = "none"
 
 # What pytest, mutmut and the kernel end a run with.
@@ -87,7 +87,7 @@ class Workspace:
     def _copy(self) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
         ignore = shutil.ignore_patterns("__pycache__", ".hypothesis")
-        for name in (*_SOURCES, *_BESIDE):
+        for name in (*SOURCES, *BESIDE_SOURCES):
             source, target = self._root / name, self._directory / name
             if source.is_file():
                 shutil.copy2(source, target)
@@ -95,9 +95,9 @@ class Workspace:
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(source, target, ignore=ignore)
         configuration = {
-            "source_paths": _SOURCES,
+            "source_paths": SOURCES,
             "only_mutate": self._package.sources,
-            "also_copy": _BESIDE,
+            "also_copy": BESIDE_SOURCES,
             "pytest_add_cli_args_test_selection": self._tests,
             "pytest_add_cli_args": ("-p", "no:cacheprovider"),
         }

@@ -1,7 +1,8 @@
 """`python -m testbed.oracle.scaler.mutations`: break the core on purpose, and see which test fails.
 
 Each mutation is one replacement in a copy of the sources; the unit tests of the core run against it, then,
-and if those pass, the vectors. A mutation that no test notices is a missing test.
+and if those pass, the vectors. A mutation that no test notices is a missing test. Without any, all of them must pass, or
+a test that cannot be imported would notice each.
 """
 
 import re
@@ -13,20 +14,14 @@ from pathlib import Path
 
 import msgspec
 
+from testbed.mutants.workspace import BESIDE_SOURCES, SOURCES
+
 _ROOT = Path(__file__).parents[3]
-_COPIED = (
-    "scaler",
-    "wire",
-    "testbed",
-    "tests/unit/scaler",
-    "tests/conformance/scaler",
-    "tests/fakes",
-)
 _UNIT = [
     f"tests/unit/scaler/{each}"
     for each in (
-        "api",
         "algorithm",
+        "api",
         "extensions",
         "control",
     )
@@ -100,6 +95,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory)
         _copy_to(copy)
+        if (failed := _first_failure(copy, [*_UNIT, *_VECTORS])) is not None:
+            raise ValueError(f"{failed} fails without any mutation")
         for mutation in MUTATIONS:
             path = copy / "scaler" / mutation.path
             original = path.read_text()
@@ -117,8 +114,11 @@ def main() -> int:
 
 def _copy_to(copy: Path) -> None:
     ignore = shutil.ignore_patterns("__pycache__", ".hypothesis")
-    for each in _COPIED:
-        shutil.copytree(_ROOT / each, copy / each, ignore=ignore)
+    for name in (*SOURCES, *BESIDE_SOURCES):
+        if (_ROOT / name).is_dir():
+            shutil.copytree(_ROOT / name, copy / name, ignore=ignore)
+        else:
+            shutil.copyfile(_ROOT / name, copy / name)
     shutil.copyfile(_ROOT / "pyproject.toml", copy / "pyproject.toml")
 
 

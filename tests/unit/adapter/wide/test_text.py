@@ -81,7 +81,7 @@ def of_dated_selector(template, *, dated):
         ),
     ],
 )
-def test_the_ages_of_samples_are_asked_for_by_the_same_labels(wide, template, by):
+def test_the_ages_of_samples_are_requested_by_the_same_labels(wide, template, by):
     found = wide(template, dated=True).query
     assert "".join(found.ages).startswith(f"max by ({by}) (")
     assert len(found.ages) == len(found.parts)

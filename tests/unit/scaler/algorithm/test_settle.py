@@ -44,14 +44,14 @@ def test_a_zero_that_a_user_has_ended_is_not_the_controllers_any_more(replicas, 
     """A later zero is the user's."""
     settings = Settings(scale_to_zero=True)
     of = spec(min_replicas=0)
-    asked = plan(observed(of, replicas=replicas), Memory(scaled_to_zero=True), settings, NOW)
-    assert isinstance(asked, Ask)
-    assert asked.turn.memory.scaled_to_zero is is_own
+    planned = plan(observed(of, replicas=replicas), Memory(scaled_to_zero=True), settings, NOW)
+    assert isinstance(planned, Ask)
+    assert planned.turn.memory.scaled_to_zero is is_own
 
 
 def test_the_events_of_failures_come_before_those_of_extensions():
-    asked = plan(observed(spec(), replicas=3), Memory(), FLAGS, NOW)
-    draft = Draft(asked.turn)
+    planned = plan(observed(spec(), replicas=3), Memory(), FLAGS, NOW)
+    draft = Draft(planned.turn)
     of_extensions = [
         Event(type=EventType.NORMAL, reason=reason, message="") for reason in ("First", "Second")
     ]

@@ -120,7 +120,7 @@ def test_a_ttl_of_zero_reviews_every_request():
     run(scenario())
 
 
-def test_a_result_with_a_ttl_of_zero_takes_no_room_beside_others():
+def test_a_result_with_a_ttl_of_zero_takes_no_space_beside_others():
     async def scenario():
         api, cache = (
             ApiServer(),
@@ -138,7 +138,7 @@ def test_a_result_with_a_ttl_of_zero_takes_no_room_beside_others():
     run(scenario())
 
 
-async def test_a_result_that_expires_at_this_moment_makes_room():
+async def test_a_result_that_expires_at_this_moment_makes_space():
     now = [100.0]
     cache: ReviewCache[str, str] = ReviewCache(
         ttl_seconds=lambda _: TTL_SECONDS, size_max=1 << 20, monotonic=lambda: now[0]
