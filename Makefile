@@ -12,6 +12,8 @@ PACKAGES ?=
 # Without the programs that only tests and benchmarks run: prometheus-adapter.
 DEMO_ASSETS := helm etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok prometheus
 export DEMO_SECONDS PAGE_AUTOSCALERS
+# A seed of the simulation is the same run each time.
+export PYTHONHASHSEED = 0
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
