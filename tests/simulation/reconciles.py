@@ -6,7 +6,7 @@ process may have seen one state or another one, each of them counts.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -53,24 +53,32 @@ def reconciles_of(run: Run, plan: AutoscalerPlan) -> Iterator[Reconcile]:
         if each.target == plan.key
     }
     for _, requests in itertools.groupby(sorted(requested, key=_process), key=_process):
-        for together in _together(list(requests)):
-            answered = {
-                each.group: measured.get((each.process, each.group, each.at)) for each in together
-            }
+        for together in _together(list(requests), measured):
+            answered = {each.group: measured.get(_request_key(each)) for each in together}
             yield _reconcile(run, plan, together, answered)
+
+
+def _request_key(requested: TargetRequest) -> tuple[str, str, float]:
+    return requested.process, requested.group, requested.at
 
 
 def _process(requested: TargetRequest) -> str:
     return requested.process
 
 
-def _together(requests: Sequence[TargetRequest]) -> Iterator[list[TargetRequest]]:
-    """A reconcile asks once for each metric, or again at once if the connection ended."""
+def _together(
+    requests: Sequence[TargetRequest], measured: Mapping[tuple[str, str, float], Measurement]
+) -> Iterator[list[TargetRequest]]:
+    """A reconcile requests each metric once, or again at once if the connection ended without an answer."""
     found: dict[str, TargetRequest] = {}
     for each in requests:
-        if each.group in found and each.at > found[each.group].at + REPEATED_SECONDS:
-            yield sorted(found.values(), key=lambda requested: requested.at)
-            found = {}
+        before = found.get(each.group)
+        if before is not None:
+            answer = measured.get(_request_key(before))
+            is_answered = answer is not None and answer.document is not None
+            if is_answered or each.at > before.at + REPEATED_SECONDS:
+                yield sorted(found.values(), key=lambda requested: requested.at)
+                found = {}
         found[each.group] = each
     if found:
         yield sorted(found.values(), key=lambda requested: requested.at)
