@@ -8,13 +8,19 @@ import argparse
 import lzma
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
 def lines(path: Path) -> list[bytes]:
     """Those of `path`, which is stored with the suffix `.xz`. Raises OSError."""
     return lzma.decompress(compressed(path).read_bytes()).splitlines()
+
+
+def store(path: Path, found: Iterable[bytes]) -> None:
+    """Replace the lines of `path`."""
+    content = b"".join(line + b"\n" for line in found)
+    compressed(path).write_bytes(lzma.compress(content, preset=9))
 
 
 def compressed(path: Path) -> Path:
@@ -24,10 +30,10 @@ def compressed(path: Path) -> Path:
 
 def compress(path: Path) -> str:
     """Replace a plain file by its compressed form. Returns what has changed."""
-    new = path.read_bytes()
+    new = path.read_bytes().splitlines()
     before = Counter(lines(path) if compressed(path).exists() else ())
-    after = Counter(new.splitlines())
-    compressed(path).write_bytes(lzma.compress(new, preset=9 | lzma.PRESET_EXTREME))
+    after = Counter(new)
+    store(path, new)
     path.unlink()
     added, removed = (after - before).total(), (before - after).total()
     return f"{path.name}: {after.total()} lines, {added} added, {removed} removed"

@@ -1,13 +1,12 @@
 """Vectors that another project's own code makes: its program is built here, and answers cases from stdin."""
 
-import lzma
 import subprocess
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from testbed import toolchain
+from testbed import toolchain, vectors
 from testbed.build import go_environment
 from testbed.cache import locked, root
 
@@ -25,15 +24,12 @@ def answered(source: Path, cases: T, as_type: type[T]) -> T:
 
 def write(name: str, lines: list[T]) -> None:
     """One JSON document per line."""
-    with lzma.open(VECTORS / name, "wb", preset=9) as file:
-        for each in lines:
-            file.write(msgspec.json.encode(each) + b"\n")
+    vectors.store(VECTORS / name, map(msgspec.json.encode, lines))
 
 
 def read(name: str, as_type: type[T]) -> list[T]:
     """The lines of a recorded file."""
-    with lzma.open(VECTORS / name) as file:
-        return [msgspec.json.decode(line, type=as_type) for line in file]
+    return [msgspec.json.decode(line, type=as_type) for line in vectors.lines(VECTORS / name)]
 
 
 def _built(source: Path) -> Path:

@@ -12,7 +12,7 @@ import msgspec
 from testbed.oracle import recorded
 
 HERE = Path(__file__).parent
-VECTORS = "keda.jsonl.xz"
+VECTORS = "keda.jsonl"
 
 
 class FallbackCase(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

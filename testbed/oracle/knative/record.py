@@ -12,7 +12,7 @@ import msgspec
 from testbed.oracle import recorded
 
 HERE = Path(__file__).parent
-VECTORS = "knative.jsonl.xz"
+VECTORS = "knative.jsonl"
 SEED = 20_260_601
 CASES = 600
 

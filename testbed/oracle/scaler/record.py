@@ -8,7 +8,6 @@ number of cases from any seed is evaluated and compared with the core, with the 
 """
 
 import argparse
-import lzma
 import os
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from testbed.oracle.scaler.replay import difference
 from testbed.oracle.scaler.scenarios import cases, cases_without_tolerances
 from testbed.oracle.scaler.tape import upstream_cases
 from testbed.oracle.scaler.versions import MINORS, NEWEST
+from testbed.vectors import lines, store
 
 SEED = 20_260_101
 METRICS_CASES = 4_200
@@ -33,7 +33,7 @@ RECONCILE_CASES = 2_600
 NORMALIZE_CASES = 6_000
 WITHOUT_TOLERANCES_CASES = 60
 _HERE = Path(__file__).parents[3] / "tests" / "conformance" / "scaler"
-UPSTREAM_VECTORS = _HERE / "upstream.jsonl.xz"
+UPSTREAM_VECTORS = _HERE / "upstream.jsonl"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def random_vectors_of(minor: int) -> Path:
     """The file of the answers of Kubernetes 1.`minor`: all of the newest version, the differing ones of the others."""
-    return _HERE / ("random.jsonl.xz" if minor == NEWEST else f"random-1.{minor}.jsonl.xz")
+    return _HERE / ("random.jsonl" if minor == NEWEST else f"random-1.{minor}.jsonl")
 
 
 def ask(oracle: Path, given: Iterable[Case]) -> list[Vector]:
@@ -97,8 +97,8 @@ def ask(oracle: Path, given: Iterable[Case]) -> list[Vector]:
             stdout=subprocess.DEVNULL,
             check=True,
         )
-        lines = answer_file.read_bytes().splitlines()
-    return [_vector(case, line) for case, line in zip(found, lines, strict=True)]
+        answers = answer_file.read_bytes().splitlines()
+    return [_vector(case, line) for case, line in zip(found, answers, strict=True)]
 
 
 def inputs(vectors: Iterable[Vector]) -> int:
@@ -108,15 +108,14 @@ def inputs(vectors: Iterable[Vector]) -> int:
 
 def write(path: Path, vectors: Sequence[Vector]) -> None:
     """One vector per line, compressed."""
-    encoded = (msgspec.json.encode(vector) for vector in vectors)
-    path.write_bytes(lzma.compress(b"".join(line + b"\n" for line in encoded), preset=9))
-    print(f"wrote {inputs(vectors)} inputs to {path} ({path.stat().st_size} bytes)")
+    store(path, map(msgspec.json.encode, vectors))
+    print(f"wrote {inputs(vectors)} inputs to {path}")
 
 
 def read(path: Path) -> list[Vector]:
     """What `write` wrote."""
     decoder = msgspec.json.Decoder(Vector)
-    return [decoder.decode(line) for line in lzma.decompress(path.read_bytes()).splitlines()]
+    return [decoder.decode(line) for line in lines(path)]
 
 
 def _vector(case: Case, line: bytes) -> Vector:

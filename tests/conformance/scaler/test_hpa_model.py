@@ -1,6 +1,5 @@
 """The simple model of the HPA controller, which judges simulations, answers as the real controller does."""
 
-import lzma
 from collections import Counter
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from testbed.oracle.scaler.cases import START_UNIX_SECONDS, Vector
 from testbed.oracle.scaler.record import random_vectors_of
 from testbed.oracle.scaler.versions import NEWEST
+from testbed.vectors import lines
 from tests.hpa_model.amounts import OutsideOfTheModel, amount
 from tests.hpa_model.metrics import Rules, Target, proposal
 from tests.hpa_model.normalization import Changed, Recommended, Remembered, normalized
@@ -31,7 +31,7 @@ KINDS = (
 
 @pytest.fixture(scope="module")
 def vectors() -> list[Json]:
-    return [msgspec.json.decode(line) for line in lzma.open(random_vectors_of(NEWEST))]
+    return [msgspec.json.decode(line) for line in lines(random_vectors_of(NEWEST))]
 
 
 def test_the_model_proposes_what_the_controller_proposes_for_every_metric(vectors):
