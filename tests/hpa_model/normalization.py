@@ -51,7 +51,7 @@ def normalized(
         within = [
             each.replicas for each in remembered.recommended if each.at >= now - window_seconds
         ]
-        return _without_behavior(max(wanted, *within, wanted), current, spec)
+        return _without_behavior(max((wanted, *within)), current, spec)
     up, down = behavior.get("scaleUp") or {}, behavior.get("scaleDown") or {}
     stabilized = _stabilized(
         wanted,

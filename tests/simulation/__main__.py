@@ -4,7 +4,6 @@ import argparse
 import collections
 import concurrent.futures
 import functools
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from tests.simulation import large
 from tests.simulation.faults import Fault
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
+from tests.simulation.hash_seed import fix_hash_seed
 from tests.simulation.memory_scenarios import (
     faults_with_hpas,
     with_hpas,
@@ -190,11 +190,5 @@ def described(verdict: Verdict) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    if os.environ.get("PYTHONHASHSEED") != "0":
-        # The order of a set of texts must not depend on the day.
-        os.execve(
-            sys.executable,
-            [sys.executable, "-m", "tests.simulation", *sys.argv[1:]],
-            {**os.environ, "PYTHONHASHSEED": "0"},
-        )
+    fix_hash_seed("tests.simulation")
     sys.exit(main(sys.argv[1:]))

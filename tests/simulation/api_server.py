@@ -88,8 +88,8 @@ class ApiServer:
         measured = metric_of(request)
         if measured is not None:
             target, group = measured.target, measured.group
-        elif request.parts[-1] == "scale":
-            target, group = f"{request.parts[4]}/{request.parts[-2]}", ""
+        elif request.scale_target:
+            target, group = request.scale_target, ""
         else:
             return
         self._journal.target_requests.append(
@@ -220,8 +220,8 @@ class ApiServer:
             return self._version()
         if len(parts) == 1:
             return documents(request, nulls=self.discovery_with_nulls)
-        if parts[-1] == "scale":
-            return self._scale(request, namespace=parts[4], name=parts[-2])
+        if request.scale_target:
+            return self._scale(request)
         if "leases" in parts:
             return self._lease(request, parts)
         if "events" in parts:
@@ -251,8 +251,9 @@ class ApiServer:
         minor = "36" if self._timeline.now < UPGRADED_AT_SECONDS else "37"
         return Response(body=msgspec.json.encode({"major": "1", "minor": minor}))
 
-    def _scale(self, request: Request, *, namespace: str, name: str) -> Response:
-        target = f"{namespace}/{name}"
+    def _scale(self, request: Request) -> Response:
+        target = request.scale_target
+        name = target.partition("/")[2]
         workload = self.workloads.get(target)
         if workload is None:
             raise ApiError(404, "NotFound", f'deployments.apps "{name}" not found')

@@ -48,7 +48,7 @@ class _ChangesCounts(Tamper):
         if not writes_scale(request):
             return [request]
         body = msgspec.json.decode(request.body)
-        target = f"{request.parts[4]}/{request.parts[-2]}"
+        target = request.scale_target
         wanted = body["spec"].get("replicas", 0)
         body["spec"]["replicas"] = self.changed(target, self._replicas[target], wanted)
         self._replicas[target] = body["spec"]["replicas"]
@@ -119,11 +119,8 @@ class RetriesLate(Tamper):
         self._failed: set[str] = set()
 
     def request(self, request: Request) -> Sequence[Request]:
-        measured, target = metric_of(request), "/".join(request.parts[4:7:2])
-        if measured is not None:
-            target = measured.target
-        elif request.parts[-1] != "scale":
-            return [request]
+        measured = metric_of(request)
+        target = request.scale_target if measured is None else measured.target
         return [] if target in self._failed else [request]
 
     def answer(self, request: Request, response: Response) -> Response:

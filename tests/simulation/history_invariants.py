@@ -11,6 +11,7 @@ from itertools import groupby, pairwise
 import msgspec
 
 from scaler.algorithm.restart import TAKE_OVER_SECONDS
+from tests.hpa_model.normalization import Changed, Remembered, limit
 from tests.simulation.api_server import proposal
 from tests.simulation.clock_skew import SKEW_SECONDS, Skew, Skews
 from tests.simulation.invariants import Run, Violation, deadline_seconds
@@ -18,7 +19,8 @@ from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.liveness_invariants import INVARIANTS
 from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.metrics_apis import CANDIDATE_RATIO, UNITS_PER_REPLICA
-from tests.simulation.scenario import AutoscalerPlan, Rules
+from tests.simulation.objects import rules_document
+from tests.simulation.scenario import AutoscalerPlan
 
 TOLERANCE = 0.1
 # Stored times are in whole seconds, and a write takes a moment.
@@ -93,7 +95,7 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         if each.target == plan.key
         and each.value is not None
         and _leads(run, each)
-        and not _may_be_of_rival(run, each)
+        and not run.may_have_rival(each.target, each.at)
         and each.at - each.sent_at < deadline_seconds(run, plan)
     ]
     found = []
@@ -165,12 +167,6 @@ def _could_not_be_stored(run: Run, plan: AutoscalerPlan, measured: Measurement) 
     latest = max(stored, default=0.0)
     age_seconds_max = window_of(run, plan) / 2 + TAKE_OVER_SECONDS + 2 * run.scenario.period
     return failing and latest < measured.at and until - latest <= age_seconds_max
-
-
-def _may_be_of_rival(run: Run, measured: Measurement) -> bool:
-    """Whether another autoscaler of the target may have caused the request."""
-    known = run.bounds_of(measured.target, run.known_since(measured.at), measured.at)
-    return len({each.key for each in known}) > 1
 
 
 def _leads(run: Run, measured: Measurement) -> bool:
@@ -334,36 +330,20 @@ def limit_of(
     rules = plan.up if up else plan.down
     if rules is None:
         return max(2 * current, 4) if up else 0
-    return _policies_limit(rules, current, written, changes, skews)
-
-
-def _policies_limit(
-    rules: Rules,
-    current: int,
-    written: ScaleWritten,
-    changes: list[ScaleWritten],
-    skews: Skews | None,
-) -> int:
-    """Upstream: calculateScaleUpLimitWithScalingRules and calculateScaleDownLimitWithBehaviors."""
-    limits, up = [], written.after > current
-    for policy in rules.policies:
-        ups = downs = 0
-        for each in changes:
-            change, age = each.after - each.before, written.at - each.at
-            skew = Skew() if skews is None else skews.between(each.at, written.sent_at)
-            # At the edge of the period a change counts as it suits the scaler.
-            late, early = skew.late_seconds, -skew.early_seconds
-            slack = ROUNDING_SECONDS + SKEW_SECONDS
-            edge = policy.period_seconds + (slack + late if (change < 0) == up else early - slack)
-            if age < edge:
-                ups, downs = ups + max(change, 0), downs + max(-change, 0)
-        start = current - ups + downs
-        if policy.type == "Pods":
-            limits.append(start + policy.value if up else start - policy.value)
-        else:
-            ratio = 1 + policy.value / 100.0 if up else 1 - policy.value / 100.0
-            limits.append(math.ceil(start * ratio) if up else math.trunc(start * ratio))
-    return max(current, *limits) if up else min(current, *limits)
+    slack_seconds = ROUNDING_SECONDS + SKEW_SECONDS
+    counted = []
+    for each in changes:
+        change = each.after - each.before
+        skew = Skew() if skews is None else skews.between(each.at, written.sent_at)
+        # At the edge of a period a change counts as it suits the scaler.
+        late = (
+            slack_seconds + skew.late_seconds
+            if (change < 0) == up
+            else -slack_seconds - skew.early_seconds
+        )
+        counted.append(Changed(each.at + late, change))
+    remembered = Remembered(changed=counted)
+    return limit(current, rules_document(rules), remembered, written.at, up=up)
 
 
 INVARIANTS += [stabilized, no_budget_twice]

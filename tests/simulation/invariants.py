@@ -37,7 +37,7 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.invariant} at {self.at:.1f} s: {self.what}"
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What is judged."""
 
     scenario: Scenario
@@ -87,6 +87,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
                 if each.exists and each.at <= until and end >= since:
                     found.append(each)
         return found
+
+    def may_have_rival(self, target: str, at: float) -> bool:
+        """Whether a process may know of another autoscaler of the target at this moment."""
+        known = self.bounds_of(target, self.known_since(at), at)
+        return len({each.key for each in known}) > 1
 
     def bounds_known(self, written: ScaleWritten) -> list[Bounds]:
         """Those that its process may know of: a schedule begins and ends by the process' wall clock."""

@@ -230,6 +230,14 @@ class Journal:
         versions = self.targets[target]
         return next((each for each in reversed(versions) if each.version == version), versions[-1])
 
+    def scale_writes(self, process: str, target: str) -> list[float]:
+        """When this process has sent requests to write the scale of the target."""
+        return [
+            each.at
+            for each in self.target_requests
+            if each.is_write and (each.process, each.target) == (process, target)
+        ]
+
     def decided_on(self, request: ScaleRequested) -> TargetVersion:
         """What its process had read of the target: with a repeated request, before the first one."""
         first = request

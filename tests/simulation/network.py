@@ -44,6 +44,12 @@ class Request(msgspec.Struct, kw_only=True):
         return _parts(self.path)
 
     @property
+    def scale_target(self) -> str:
+        """`namespace/name` of the target whose scale it is about; empty for another request."""
+        parts = self.parts
+        return f"{parts[4]}/{parts[-2]}" if parts[-1] == "scale" else ""
+
+    @property
     def is_watch(self) -> bool:
         """Whether it wants a stream."""
         return self.params.get("watch") == "true"

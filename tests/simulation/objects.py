@@ -28,8 +28,8 @@ def document(plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
     }
     if plan.up is not None and plan.down is not None:
         spec["behavior"] = {
-            "scaleUp": _rules_document(plan.up),
-            "scaleDown": _rules_document(plan.down),
+            "scaleUp": rules_document(plan.up),
+            "scaleDown": rules_document(plan.down),
         }
     if kind == "LoadAutoscaler":
         _add_to_metrics(spec["metrics"], plan)
@@ -54,7 +54,8 @@ def calendar(plan: AutoscalerPlan) -> Document | None:
     }
 
 
-def _rules_document(rules: Rules) -> dict[str, Any]:
+def rules_document(rules: Rules) -> dict[str, Any]:
+    """One direction of `behavior`."""
     found: dict[str, Any] = {
         "selectPolicy": "Max",
         "policies": [

@@ -17,6 +17,7 @@ import msgspec
 from tests.simulation.decision_tampering import PLANTED_IN_DECISIONS
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
+from tests.simulation.hash_seed import fix_hash_seed
 from tests.simulation.invariants import Violation
 from tests.simulation.memory_scenarios import faults_with_hpas, with_hpas
 from tests.simulation.memory_tampering import PLANTED_IN_MEMORIES
@@ -130,4 +131,5 @@ def written(rates: Mapping[str, Rate]) -> bytes:
 
 
 if __name__ == "__main__":
+    fix_hash_seed("tests.simulation.plants")
     sys.exit(main(sys.argv[1:]))

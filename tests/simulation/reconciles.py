@@ -119,8 +119,8 @@ def _possible(
 
 def wanted(
     run: Run, plan: AutoscalerPlan, reconcile: Reconcile, versions: Sequence[TargetVersion]
-) -> set[tuple[int, int | None]]:
-    """The replicas that a reconcile may have found, each with what the metrics may have wanted; None: no change."""
+) -> set[int | None]:
+    """What the metrics may have wanted, of a target that had one of these versions; None: no change."""
     pods = _pods_known(run, plan, reconcile)
     clocks = _clocks(run, plan, reconcile)
     found = set()
@@ -129,7 +129,7 @@ def wanted(
         states, pods, clocks, reconcile.answers
     ):
         target = Target(spec_replicas=replicas, status_replicas=status, pods=seen, now=now)
-        found.add((replicas, _combined(plan, target, answers)))
+        found.add(_combined(plan, target, answers))
     return found
 
 
@@ -157,13 +157,8 @@ def _pods_known(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> list[tu
 
 def _decided_at(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> float:
     """When it had been decided at the latest: before it was written."""
-    writes = [
-        each.at
-        for each in run.journal.target_requests
-        if each.is_write and each.target == plan.key and each.process == reconcile.process
-        and reconcile.at <= each.at
-    ]  # fmt: skip
-    return min((reconcile.until + MOMENT_SECONDS, *writes[:1]))
+    writes = run.journal.scale_writes(reconcile.process, plan.key)
+    return min((reconcile.until + MOMENT_SECONDS, *(at for at in writes if at >= reconcile.at)))
 
 
 def _clocks(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> list[float]:

@@ -5,7 +5,8 @@ remembers, it is open here which part it still knows: other invariants judge tha
 from both sides.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -41,54 +42,69 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
                 yield Remembered(recommended=known, changed=changes)
 
 
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """An autoscaler without fields that change the rules, its reconciles and what may be remembered of them."""
+
+    plan: AutoscalerPlan
+    reconciles: tuple[Reconcile, ...]
+    history: History
+
+
+@lru_cache(maxsize=1)
+def judged(run: Run) -> tuple[Judged, ...]:
+    """Those of a run. They are kept for the second invariant, which saves an eighth of the time of a seed."""
+    found = []
+    for plan in run.scenario.autoscalers:
+        if has_hpa_rules(plan.fields):
+            reconciles = tuple(reconciles_of(run, plan))
+            history = _history(run, plan, reconciles)
+            found.append(Judged(plan=plan, reconciles=reconciles, history=history))
+    return tuple(found)
+
+
 def explained(run: Run) -> Iterator[Violation]:
     """Each count that was written follows from answers that this process was given, the spec and the history."""
-    for plan in run.scenario.autoscalers:
-        if not has_hpa_rules(plan.fields):
-            continue
-        reconciles = sorted(reconciles_of(run, plan), key=lambda each: each.at)
-        history = _history(run, plan, reconciles)
+    for each in judged(run):
         for written in run.journal.scales:
-            if written.target != plan.key or written.after == written.before:
+            if written.target != each.plan.key or written.after == written.before:
                 continue
-            if run.is_forced(written) or _has_rival(run, plan, written.sent_at):
+            if run.is_forced(written) or run.may_have_rival(written.target, written.sent_at):
                 continue
-            reason = _unexplained(run, plan, written, reconciles, history)
+            reason = _unexplained(run, each, written)
             if reason:
                 yield Violation(
                     invariant="explained", at=written.at,
-                    what=f"{written.process} set {plan.key} from {written.read.replicas} to {written.after}: {reason}",
+                    what=f"{written.process} set {written.target} from {written.read.replicas} to {written.after}: {reason}",
                 )  # fmt: skip
 
 
 def acted_on(run: Run) -> Iterator[Violation]:
     """A process that is given answers, period after period, which demand another count, writes one."""
-    for plan in run.scenario.autoscalers:
-        if plan.fields.is_dry_run or plan.fields.suspension or not has_hpa_rules(plan.fields):
+    for each in judged(run):
+        if not (each.plan.fields.is_dry_run or each.plan.fields.suspension):
+            yield from _not_acted_on(run, each)
+
+
+def _not_acted_on(run: Run, of: Judged) -> Iterator[Violation]:
+    """The first demand that is not met."""
+    longest = 2 * run.period_of(of.plan) + WRITE_SECONDS
+    first: Reconcile | None = None
+    for each in of.reconciles:
+        demand = _demanded(run, of, each)
+        if not demand:
+            first = None
             continue
-        reconciles = sorted(reconciles_of(run, plan), key=lambda each: (each.process, each.at))
-        history = _history(run, plan, reconciles)
-        first: Reconcile | None = None
-        for each in reconciles:
-            demand = _demanded(run, plan, each, history)
-            if not demand:
-                first = None
-                continue
-            if first is None or first.process != each.process:
-                first = each
-            writes = [
-                requested.at for requested in run.journal.target_requests
-                if requested.is_write and requested.target == plan.key and requested.process == each.process
-                and first.at <= requested.at <= each.until + WRITE_SECONDS
-            ]  # fmt: skip
-            if writes:
-                first = None
-            elif each.until - first.at > 2 * run.period_of(plan) + WRITE_SECONDS:
-                yield Violation(
-                    invariant="acted on", at=each.at,
-                    what=f"{each.process} has not written the scale of {plan.key} since {first.at:.1f} s: {demand}",
-                )  # fmt: skip
-                break
+        if first is None or first.process != each.process:
+            first = each
+        writes = run.journal.scale_writes(each.process, of.plan.key)
+        if any(first.at <= at <= each.until + WRITE_SECONDS for at in writes):
+            first = None
+        elif each.until - first.at > longest:
+            yield Violation(
+                invariant="acted on", at=each.at,
+                what=f"{each.process} has not written the scale of {of.plan.key} since {first.at:.1f} s: {demand}",
+            )  # fmt: skip
+            return
 
 
 def has_hpa_rules(fields: Fields) -> bool:
@@ -98,11 +114,6 @@ def has_hpa_rules(fields: Fields) -> bool:
         is_by_calendar=False, deletes_least_busy=False,
     )  # fmt: skip
     return without == Fields()
-
-
-def _has_rival(run: Run, plan: AutoscalerPlan, at: float) -> bool:
-    known = run.bounds_of(plan.key, run.known_since(at), at)
-    return len({each.key for each in known}) > 1
 
 
 def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) -> History:
@@ -115,7 +126,7 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
     begun, before, latest = set[tuple[str, float]](), set[int](), 0.0
     for each in sorted(reconciles, key=lambda each: each.at):
         versions = run.targets_known(plan.key, each.at)
-        counts = {count for _, count in wanted(run, plan, each, versions) if count is not None}
+        counts = wanted(run, plan, each, versions) - {None}
         memory = (each.process, created(run, plan, each.at))
         is_late = each.at > latest + 1.5 * run.period_of(plan)
         found = (
@@ -134,85 +145,72 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
     return History(recommended=tuple(recommended), changed=tuple(changed))
 
 
-def _unexplained(
-    run: Run,
-    plan: AutoscalerPlan,
-    written: ScaleWritten,
-    reconciles: Sequence[Reconcile],
-    history: History,
-) -> str:
+def _unexplained(run: Run, of: Judged, written: ScaleWritten) -> str:
     """Why nothing explains it; empty if something does."""
     before = [
         each
-        for each in reconciles
+        for each in of.reconciles
         if each.process == written.process and each.at <= written.sent_at
     ]
     if not before:
         return "its process had requested no metric"
-    counts = {count for _, count in wanted(run, plan, before[-1], [written.read])} - {None}
-    ranges = [
-        _range(run, plan, each, count, written.read.replicas, history, written.sent_at)
-        for count in counts
-        if count is not None
-        for each in run.bounds_known(written)
-    ]
+    counts = wanted(run, of.plan, before[-1], [written.read]) - {None}
+    current, bounds = written.read.replicas, run.bounds_known(written)
+    ranges = _ranges(run, of, counts, bounds, current, written.sent_at)
     if any(low <= written.after <= high for low, high in ranges):
         return ""
-    shown = ", ".join(f"{low}..{high}" for low, high in sorted(set(ranges)))
-    return f"the metrics want {sorted(filter(None, counts))}, which allows {shown or 'no change'}"
+    return f"the metrics want {sorted(counts)}, which allows {_shown(ranges) or 'no change'}"
+
+
+def _ranges(
+    run: Run, of: Judged, counts: Iterable[int], bounds: Sequence[Bounds], current: int, at: float
+) -> set[tuple[int, int]]:
+    """For each count that the metrics may want, with each spec that may be known, what may become of it."""
+    return {_range(run, of, each, count, current, at) for count in counts for each in bounds}
+
+
+def _shown(ranges: Iterable[tuple[int, int]]) -> str:
+    return ", ".join(f"{low}..{high}" for low, high in sorted(ranges))
 
 
 def _range(
-    run: Run,
-    plan: AutoscalerPlan,
-    bounds: Bounds,
-    count: int,
-    current: int,
-    history: History,
-    at: float,
+    run: Run, of: Judged, bounds: Bounds, count: int, current: int, at: float
 ) -> tuple[int, int]:
     """The lowest and the highest count that may become of it, whatever is remembered."""
     spec: Document = {
         **bounds.spec, "minReplicas": bounds.min_replicas, "maxReplicas": bounds.max_replicas,
     }  # fmt: skip
-    since = created(run, plan, at)
+    since = created(run, of.plan, at)
     # Ages are in whole seconds, and of clocks that were stepped whatever they say.
     now = since if run.journal.clocks_stepped else at - ROUNDING_SECONDS
     found = [
         normalized(count, current, spec, known, now=now, window_seconds=run.scenario.window)
-        for known in history.alternatives(since, at)
+        for known in of.history.alternatives(since, at)
     ]
     return min(found), max(found)
 
 
-def _demanded(run: Run, plan: AutoscalerPlan, reconcile: Reconcile, history: History) -> str:
+def _demanded(run: Run, of: Judged, reconcile: Reconcile) -> str:
     """Which change all that the process may know demands; empty if none is certain."""
-    at = reconcile.until
+    plan, at = of.plan, reconcile.until
     owner = run.journal.owner_of(plan.namespace, at)
     is_slow = at - reconcile.at > SLOW_SECONDS
-    if owner != reconcile.process or is_slow or _has_rival(run, plan, at):
+    if owner != reconcile.process or is_slow or run.may_have_rival(plan.key, at):
         return ""
     versions = _versions_around(run, plan, reconcile)
     bounds = run.bounds_of(plan.key, run.known_since(at), at)
     if len({each.replicas for each in versions}) != 1 or not bounds:
         return ""
     current = versions[0].replicas
-    counts = {count for _, count in wanted(run, plan, reconcile, versions)}
-    if None in counts or not all(
-        each.min_replicas <= current <= each.max_replicas for each in bounds
-    ):
+    counts = wanted(run, plan, reconcile, versions)
+    is_within = all(each.min_replicas <= current <= each.max_replicas for each in bounds)
+    if None in counts or not is_within:
         return ""
-    ranges = [
-        _range(run, plan, each, count, current, history, at)
-        for count in counts
-        if count is not None
-        for each in bounds
-    ]
+    ranges = _ranges(run, of, counts, bounds, current, at)
     if not any(high for _, high in ranges) and _may_not_mark_zero(run, reconcile):
         return ""
     if all(low > current for low, _ in ranges) or all(high < current for _, high in ranges):
-        shown = ", ".join(f"{low}..{high}" for low, high in sorted(set(ranges)))
-        return f"{current} replicas, the metrics want {shown}"
+        return f"{current} replicas, the metrics want {_shown(ranges)}"
     return ""
 
 
