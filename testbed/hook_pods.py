@@ -6,14 +6,13 @@ The pods must not be scheduled (a nodeSelector that no node has), so that kwok l
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
+from testbed.background import Repeated
 from testbed.chart_programs import container_arguments
 from testbed.cluster import Cluster
 from testbed.programs import REPOSITORY
@@ -28,37 +27,22 @@ PROGRAMS = {
 POLL_SECONDS = 0.2
 
 
-class HookPods:
+class HookPods(Repeated):
     """`with HookPods(cluster, namespace, directory) as hooks:` runs each pending pod once; `hooks.output` has what they wrote."""
 
     def __init__(self, cluster: Cluster, namespace: str, directory: Path) -> None:
         self._cluster, self._namespace, self._directory = cluster, namespace, directory
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        super().__init__(POLL_SECONDS)
         self._finished: set[str] = set()
         self.output: dict[str, str] = {}
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stopping.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        path = f"/api/v1/namespaces/{self._namespace}/pods"
-        while not self._stopping.wait(POLL_SECONDS):
-            for pod in self._cluster.get(path)["items"]:
-                uid = pod["metadata"]["uid"]
-                if pod["status"].get("phase") == "Pending" and uid not in self._finished:
-                    self._finished.add(uid)
-                    self._run_pod(pod)
+    def once(self) -> None:
+        """Run the pods that are pending now."""
+        for pod in self._cluster.get(f"/api/v1/namespaces/{self._namespace}/pods")["items"]:
+            uid = pod["metadata"]["uid"]
+            if pod["status"].get("phase") == "Pending" and uid not in self._finished:
+                self._finished.add(uid)
+                self._run_pod(pod)
 
     def _run_pod(self, pod: dict[str, Any]) -> None:
         name, container = pod["metadata"]["name"], pod["spec"]["containers"][0]

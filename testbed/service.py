@@ -7,28 +7,20 @@ import contextlib
 import socket
 import socketserver
 import threading
-from types import TracebackType
-from typing import Self
+
+from testbed.background import Served
 
 CHUNK_BYTES = 65_536
 
 
-class Service:
+class Service(Served):
     """`with Service() as service: service.add(port)`: connections to `service.port` on 127.0.0.1 go to that port."""
 
     def __init__(self) -> None:
         self._ports: list[int] = []
         self._turns = 0
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.05,), daemon=True
-        )
-
-    @property
-    def port(self) -> int:
-        """The port on 127.0.0.1."""
-        return int(self._server.server_address[1])
+        super().__init__(_Server(("127.0.0.1", 0), self._handler()))
 
     def add(self, port: int) -> None:
         """A server is ready on this port of 127.0.0.1."""
@@ -39,20 +31,6 @@ class Service:
         """It will end: no new connection goes to it."""
         with self._lock:
             self._ports.remove(port)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
     @property
     def connections(self) -> int:

@@ -36,7 +36,7 @@ def scaler(
             "stream": True,
             "reconcileOnChange": True,
         },
-        # There is no cluster DNS here.
+        # Cluster DNS does not run here.
         "extraArguments": [f"--adapter-url=https://127.0.0.1:{port}"],
         "syncPeriod": "10s",
         "serviceMonitor": {"scrapers": [{"name": "scraper", "namespace": namespace}]},

@@ -103,7 +103,7 @@ class Site:
                 **scaler,
                 "sharding": {"enabled": True},
                 "adapter": direct,
-                # There is no cluster DNS here.
+                # Cluster DNS does not run here.
                 "extraArguments": [f"--adapter-url=https://127.0.0.1:{service.port}"],
             },
             "hpa": {**scaler, "watch": "horizontalpodautoscalers"},

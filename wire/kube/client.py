@@ -314,8 +314,10 @@ class _Closed(Exception):
 async def _sent_once(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
-    """aiohttp sends a PUT again by itself if its connection was closed: without `before_each`, and if there is no other
-    connection, its error is that of a request that was not sent.
+    """Stop aiohttp from repeating a PUT whose connection was closed.
+
+    The repeated request would not be checked by `before_each`, and if it cannot connect, the error would say that the
+    request was never sent.
     """
     try:
         return await handler(request)

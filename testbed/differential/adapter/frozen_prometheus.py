@@ -6,14 +6,13 @@ same time in the past, for which no further samples arrive. It records the queri
 
 import contextlib
 import http.client
-import threading
 from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Self
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import msgspec
+
+from testbed.background import Served
 
 QUERY_PATH = "/api/v1/query"
 
@@ -36,7 +35,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     body: str
 
 
-class FrozenPrometheus:
+class FrozenPrometheus(Served):
     """`with FrozenPrometheus(prometheus.port, at_unix_seconds=...) as frozen:`; query `frozen.url`."""
 
     def __init__(self, port: int, *, at_unix_seconds: float) -> None:
@@ -44,30 +43,14 @@ class FrozenPrometheus:
         self.fault: Fault | None = None
         self.prometheus_port = port
         self._at = f"{at_unix_seconds:.3f}"
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, args=(0.05,), daemon=True
-        )
+        server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        server.daemon_threads = True
+        super().__init__(server)
 
     @property
     def url(self) -> str:
         """The URL of the HTTP API."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        return f"http://127.0.0.1:{self.port}"
 
     def pinned(self, encoded: str) -> str:
         """The form with the fixed `time`; records the query."""

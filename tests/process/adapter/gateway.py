@@ -8,12 +8,14 @@ import urllib.request
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
+
+from testbed.background import Served
 
 Fault = Literal["none", "hangs", "garbage", "503", "half a body", "hangs up"]
 
 
-class Gateway:
+class Gateway(Served):
     """Passes GET on to `upstream`; `fault` says what it does instead."""
 
     def __init__(self, upstream: str) -> None:
@@ -24,23 +26,19 @@ class Gateway:
         self.queries: list[str] = []
         self._upstream = upstream
         self._let_go = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        server.daemon_threads = True
+        super().__init__(server)
 
     @property
     def url(self) -> str:
         """Where the adapter is text that Prometheus is."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://127.0.0.1:{self.port}"
 
     def let_go(self) -> None:
         """End whatever hangs."""
         self._let_go.set()
         self._let_go = threading.Event()
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
 
     def __exit__(
         self,
@@ -49,9 +47,7 @@ class Gateway:
         trace: TracebackType | None,
     ) -> None:
         self.let_go()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__exit__(kind, error, trace)
 
     def _delay(self, path: str) -> None:
         parameters = urllib.parse.parse_qs(urllib.parse.urlsplit(path).query)
