@@ -4,10 +4,11 @@ It is counted, not measured, so that an evaluation has the same result on every 
 does not suffice for is continued by the next one, so that no object can hold up the reconciles of others.
 """
 
-# About 5 µs each on a processor without other work, up to 9 on a busy one. The last step of an evaluation may take up to 200 more
-# than are left, so an evaluation of the worst objects stays below 5 ms. Ten schedules with a calendar of 40 yearly dates need less
-# than this for all of it, and a calendar of 100 dates needs two evaluations. The benchmark `schedules` measures both.
-UNITS_MAX = 400
+# 4 to 8 µs each on a processor without other work, up to 12 on a busy one. The last step of an evaluation may take up to 200 more
+# than are left, but a step of many units is one of cheap units. So an evaluation of the worst objects stays below 5 ms. Ten schedules
+# with a calendar of 26 yearly dates need less than this for all of it, and a calendar of 100 dates needs three evaluations. The
+# benchmark `schedules` measures both.
+UNITS_MAX = 300
 
 
 class Work:
