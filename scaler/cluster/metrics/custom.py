@@ -4,6 +4,7 @@ Upstream: `customMetricsClient` (podautoscaler/metrics/client.go) over the `cust
 k8s.io/metrics: paths, parameters, the choice of the version, and the wording of errors.
 """
 
+import asyncio
 import time
 from collections.abc import Callable
 from urllib.parse import quote
@@ -28,6 +29,9 @@ KNOWN_VERSIONS = ("v1beta2", "v1beta1")
 OF_NAMESPACE = "metrics"
 # As the name of an object in a path.
 EVERY_OBJECT = "*"
+# How long a metric waits for the version to be discovered again. Then the one that is known stays in use: as long as discovery
+# hangs, metrics that could be read would fail otherwise, and each reconcile would take as long as the deadline of a metric.
+KNOWN_WAIT_SECONDS = 1.0
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -47,7 +51,7 @@ class _Groups(msgspec.Struct, frozen=True):
 class PreferredVersion:
     """The version of the custom metrics API to use, discovered again every sync period.
 
-    Upstream: `apiVersionsFromDiscovery`. A failure is not cached.
+    Upstream: `apiVersionsFromDiscovery`. A failure is not cached. Without a response, a version that is known stays in use.
     """
 
     def __init__(
@@ -69,10 +73,15 @@ class PreferredVersion:
         age_seconds = self._monotonic() - self._discovered_at_seconds
         if self._version and age_seconds < self._period_seconds:
             return self._version
-        return await self._discovery.do("", self._discover)
+        if not self._version:
+            return await self._discovery.do("", self._discover)
+        try:
+            async with asyncio.timeout(KNOWN_WAIT_SECONDS):
+                return await self._discovery.do("", self._discover)
+        except (TimeoutError, Unavailable):
+            return self._version
 
     async def _discover(self) -> str:
-        self._version = ""
         started_seconds = self._monotonic()
         self._version = _chosen(kube_json.decode(await self._kube.get("/apis"), _Groups).groups)
         self._discovered_at_seconds = started_seconds

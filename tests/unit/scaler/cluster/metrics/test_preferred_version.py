@@ -1,0 +1,97 @@
+"""Which version of the custom metrics API is used while discovery fails or hangs."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from scaler.cluster.metrics.custom import KNOWN_WAIT_SECONDS, PreferredVersion
+from tests.fakes import virtual_time
+from tests.unit.scaler.cluster.metrics.test_measurements import GROUPS
+from wire.api.status import StatusError, Unavailable
+
+PERIOD_SECONDS = 15.0
+HANGING_SECONDS = 60.0
+FORBIDDEN = StatusError("apis is forbidden", code=403, reason="Forbidden")
+
+
+class Discovery:
+    """Answers as the test says, after a time."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+        self.seconds = 0.0
+        self.requests = 0
+
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
+    ) -> bytes:
+        assert path == "/apis"
+        self.requests += 1
+        await virtual_time.passes(self.seconds)
+        if self.error is not None:
+            raise self.error
+        return msgspec.json.encode(GROUPS)
+
+
+Scenario = Callable[[Discovery, PreferredVersion], Coroutine[Any, Any, None]]
+
+
+def with_a_known_version(scenario: Scenario) -> None:
+    """Run it when the version has been known for more than a period."""
+
+    async def prepared() -> None:
+        discovery = Discovery()
+        version = version_of(discovery)
+        assert await version.get() == "v1beta2"
+        await virtual_time.passes(PERIOD_SECONDS)
+        await scenario(discovery, version)
+
+    virtual_time.run(prepared())
+
+
+def version_of(discovery: Discovery) -> PreferredVersion:
+    now = asyncio.get_running_loop().time
+    return PreferredVersion(discovery, period_seconds=PERIOD_SECONDS, monotonic=now)
+
+
+def test_while_discovery_hangs_metrics_wait_a_moment_and_use_the_known_version():
+    async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
+        discovery.seconds, begin = HANGING_SECONDS, asyncio.get_running_loop().time()
+        assert await version.get() == "v1beta2"
+        assert asyncio.get_running_loop().time() - begin == KNOWN_WAIT_SECONDS
+        assert await version.get() == "v1beta2"
+        assert discovery.requests == 2, "no second request beside the one that hangs"
+
+    with_a_known_version(scenario)
+
+
+def test_without_a_response_of_discovery_the_known_version_stays_in_use():
+    async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
+        discovery.error = Unavailable("connection refused")
+        assert await version.get() == "v1beta2"
+        assert await version.get() == "v1beta2"
+        assert discovery.requests == 3, "a failure is not cached"
+
+    with_a_known_version(scenario)
+
+
+def test_a_response_that_refuses_discovery_fails_the_metric_as_upstream():
+    async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
+        discovery.error = FORBIDDEN
+        with pytest.raises(StatusError, match="apis is forbidden"):
+            await version.get()
+
+    with_a_known_version(scenario)
+
+
+def test_without_a_known_version_the_failure_of_discovery_is_that_of_the_metric():
+    async def scenario() -> None:
+        discovery = Discovery()
+        discovery.error = Unavailable("connection refused")
+        with pytest.raises(Unavailable, match="connection refused"):
+            await version_of(discovery).get()
+
+    virtual_time.run(scenario())
