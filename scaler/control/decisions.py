@@ -1,5 +1,6 @@
 """Makes decisions from what is observed and measured, and says whether the same inputs would lead to the last one again."""
 
+import math
 from collections.abc import Callable
 
 import msgspec
@@ -54,8 +55,13 @@ class Decisions:
         memory: AnyMemory,
         now: Callable[[], float],
         measured: Measured | None = None,
+        *,
+        since_seconds: float = -math.inf,
     ) -> LastDecision:
-        """Decide. The metrics are read, unless those of the same pods have just been `measured`. `now` in Unix seconds."""
+        """Decide. The metrics are read, unless those of the same pods have just been `measured`. `now` in Unix seconds.
+
+        No response is shared whose request was sent before `since_seconds`, by the monotonic clock.
+        """
         observed = Observed(
             autoscaler=autoscaler,
             scale=target if isinstance(target, ScaleUnavailable) else target.view,
@@ -71,7 +77,7 @@ class Decisions:
             return LastDecision(
                 decision=refused(planned), memory=memory, target=target, observed=observed
             )
-        measured = await self._measured(planned, target, measured)
+        measured = await self._measured(planned, target, measured, since_seconds)
         return LastDecision(
             decision=decide(planned, measured.pods, measured.readings, now()),
             memory=memory,
@@ -147,7 +153,11 @@ class Decisions:
         )
 
     async def _measured(
-        self, ask: Ask, target: TargetScale | ScaleUnavailable, before: Measured | None
+        self,
+        ask: Ask,
+        target: TargetScale | ScaleUnavailable,
+        before: Measured | None,
+        since_seconds: float,
     ) -> Measured:
         """The pods, and the readings of what the plan asks for."""
         autoscaler = ask.turn.autoscaler
@@ -164,6 +174,7 @@ class Decisions:
             ask.metrics,
             ask.selector,
             period_seconds=autoscaler.spec.sync_period_seconds,
+            since_seconds=since_seconds,
         )
         self._with.followers.follow(autoscaler.key, reads.requests)
         readings: tuple[TimedReading, ...] = ()

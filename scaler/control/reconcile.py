@@ -256,7 +256,7 @@ class Reconciler:
         # Metrics that are not measured yet are read from now on.
         is_measured = measured is not None and bool(measured.timed_readings)
         check = self._checked_age(started_seconds if is_measured else self._clock.monotonic())
-        made = await self._decide(autoscaler, target, memory, now, measured)
+        made = await self._decide(record, autoscaler, target, memory, now, measured)
         if made.decision.rescale and isinstance(target, TargetScale) and target.is_copy:
             is_sent = may_write_copy(made.decision)
             written = await self._rescale_copy(record, made, target, check) if is_sent else None
@@ -271,7 +271,7 @@ class Reconciler:
                     newest = target.view if isinstance(target, TargetScale) else None
                     memory = memory_after_refusal(memory, made.decision, newest, decided_at_seconds)
                 check = self._checked_age(self._clock.monotonic())
-                made = await self._decide(autoscaler, target, memory, now)
+                made = await self._decide(record, autoscaler, target, memory, now)
         autoscaler, problem = await self._reports.store_intention(record, autoscaler, made.decision)
         if problem:
             actuation: Actuation = RescaleFailed(problem)
@@ -311,6 +311,7 @@ class Reconciler:
 
     async def _decide(
         self,
+        record: Record,
         autoscaler: Autoscaler,
         target: TargetScale | ScaleUnavailable,
         memory: AnyMemory,
@@ -319,7 +320,9 @@ class Reconciler:
     ) -> LastDecision:
         if log.isEnabledFor(logging.DEBUG) and isinstance(target, TargetScale):
             _log_replicas(autoscaler, target)
-        made = await self._decisions.make(autoscaler, target, memory, now, measured)
+        made = await self._decisions.make(
+            autoscaler, target, memory, now, measured, since_seconds=record.scaled_at_seconds
+        )
         if made.measured is not None:
             self._count_metrics(made, made.measured.timed_readings)
         return made
@@ -354,16 +357,20 @@ class Reconciler:
             )
             if failed is not None:
                 self._reports.emit(record, decision.autoscaler, (failed,))
-        record.scale = None
+        self._scaling(record)
         return await rescale(self._with.kube, target, desired, before_each=check)
 
     async def _rescale_copy(
         self, record: Record, made: LastDecision, copy: TargetScale, check: BeforeEach
     ) -> Actuation | None:
         """Write on the basis of a copy, which succeeds only if it is not outdated; None if the Scale must be read first."""
-        record.scale = None
+        self._scaling(record)
         desired = made.decision.desired_replicas or 0
         return await rescale_unchanged(self._with.kube, copy, desired, before_each=check)
+
+    def _scaling(self, record: Record) -> None:
+        """Before a write of the scale: what is known of the target, and was measured of it, is no longer so."""
+        record.scale, record.scaled_at_seconds = None, self._clock.monotonic()
 
     def _forget_deleted(self, key: str) -> None:
         record = self._pop(key)

@@ -61,6 +61,8 @@ class Record(msgspec.Struct, kw_only=True):
     desired_replicas: int | None = None
     has_failed: bool = False
     """A metric failed in the last reconcile, or something else that may be over soon."""
+    scaled_at_seconds: float = -math.inf
+    """When this process last sent a write of the scale, by the monotonic clock."""
     status_written_at_seconds: float = -math.inf
     written_version: str = ""
     """The resourceVersion of the last write of the status, until the watch has delivered it."""

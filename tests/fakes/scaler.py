@@ -1,6 +1,7 @@
 """One fake per port of the scaler: it records its calls, and returns what the test has set."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -164,6 +165,7 @@ class FakeMeasurements:
         self.readings = list(readings)
         self.requested: list[tuple[str, MetricSpec, Selector]] = []
         self.periods_seconds: list[float | None] = []
+        self.since_seconds: list[float] = []
         self.are_shared = False
 
     def reads(
@@ -173,9 +175,11 @@ class FakeMeasurements:
         pod_selector: Selector,
         *,
         period_seconds: float | None = None,
+        since_seconds: float = -math.inf,
     ) -> "FakeReads":
         """The next reading for each metric, whenever they are read; the last one is repeated."""
         self.periods_seconds.append(period_seconds)
+        self.since_seconds.append(since_seconds)
         return FakeReads(
             self, lambda: tuple(self._next(namespace, each, pod_selector) for each in metrics)
         )

@@ -3,6 +3,7 @@
 Upstream: the `Get*Metric*` calls of `ReplicaCalculator` (replica_calculator.go).
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -99,8 +100,12 @@ class Measurements:
         pod_selector: Selector,
         *,
         period_seconds: float | None = None,
+        since_seconds: float = -math.inf,
     ) -> "MetricReads":
-        """What to read for the metrics of a spec. `period_seconds` limits their age and the time to read them."""
+        """What to read for the metrics of a spec. `period_seconds` limits their age and the time to read them.
+
+        Responses to requests that were sent before `since_seconds`, by the monotonic clock, are not shared.
+        """
         # A request that several autoscalers share must not take longer than one of them without a period waits.
         shorter = self._period_seconds
         if period_seconds is not None:
@@ -108,7 +113,11 @@ class Measurements:
         return MetricReads(
             self,
             tuple(request_of(namespace, metric, pod_selector) for metric in metrics),
-            ages=Ages(_fresh_seconds(shorter), _streamed_seconds(shorter)),
+            ages=Ages(
+                fresh_seconds=_fresh_seconds(shorter),
+                streamed_seconds=_streamed_seconds(shorter),
+                fresh_since_seconds=since_seconds,
+            ),
             deadline_seconds=_deadline_seconds(shorter),
             monotonic=self._monotonic,
         )
@@ -117,7 +126,9 @@ class Measurements:
         """What was streamed or sent for it already, if that is new enough."""
         sent_as = _sent_as(request)
         streamed = self._streamed.find(sent_as, ages.streamed_seconds)
-        return streamed or self._responses.find(sent_as, ages.fresh_seconds)
+        return streamed or self._responses.find(
+            sent_as, ages.fresh_seconds, ages.fresh_since_seconds
+        )
 
     def find_or_send(self, request: MetricRequest, ages: "Ages") -> Sent[Response]:
         """The same; what is not found is sent now."""
@@ -174,10 +185,14 @@ class Measurements:
 
 
 class Ages(msgspec.Struct, frozen=True):
-    """How old a response may be that another request was sent for, and one that the adapter has streamed."""
+    """How old a response may be that another request was sent for, and one that the adapter has streamed.
+
+    `fresh_since_seconds`: when that other request may have been sent at the earliest.
+    """
 
     fresh_seconds: float
     streamed_seconds: float
+    fresh_since_seconds: float = -math.inf
 
 
 class MetricReads:

@@ -3,10 +3,12 @@
 A response is shared if its request was sent less than `fresh_seconds` ago, by the autoscaler's own period (a tenth of
 it, at most one second). So it is at most that much older than the response to a request of its own. The same holds for
 failures, and for requests in flight: a slow API is not waited for longer than by a request of its own.
+After an autoscaler has scaled its target, it sends a request of its own: what was measured before is not of the replicas since.
 """
 
 import asyncio
 import functools
+import math
 import time
 from collections.abc import Callable, Coroutine, Hashable, Iterable
 from typing import Any, Generic, TypeVar, cast
@@ -84,10 +86,13 @@ class SharedResponses(Generic[Request, Response]):
     def __len__(self) -> int:
         return len(self._sent)
 
-    def find(self, request: Request, fresh_seconds: float) -> Sent[Response] | None:
-        """What was sent for it less than this ago, with a response or in flight."""
+    def find(
+        self, request: Request, fresh_seconds: float, since_seconds: float = -math.inf
+    ) -> Sent[Response] | None:
+        """What was sent for it less than this ago, and not before `since_seconds`, with a response or in flight."""
         found = self._sent.get(request)
-        if found is None or found.sent_at_seconds <= self._monotonic() - fresh_seconds:
+        earliest_seconds = max(self._monotonic() - fresh_seconds, since_seconds)
+        if found is None or found.sent_at_seconds <= earliest_seconds:
             return None
         return found
 

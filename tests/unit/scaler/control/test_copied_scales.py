@@ -1,6 +1,7 @@
 """A Scale that is kept while the target does not change saves a request, and changes no decision."""
 
 import asyncio
+import math
 
 import pytest
 from hypothesis import given
@@ -188,3 +189,16 @@ def test_with_and_without_copies_the_counts_are_the_same(steps):
     assert asyncio.run(counts(with_copies, steps)) == asyncio.run(counts(without, steps))
     assert scale_writes(with_copies) == scale_writes(without)
     assert scale_reads(with_copies) <= scale_reads(without)
+
+
+@pytest.mark.parametrize("copies", [True, False])
+async def test_after_a_rescale_no_metric_is_used_that_was_requested_before_it(copies):
+    """It was measured on other replicas, and together with the pods of now it would be counted twice."""
+    world = World(copies=copies)
+    world.scaled(3)
+    await world.sync(30)
+    assert world.measurements.since_seconds[-1] == -math.inf
+    assert await world.sync(60) == 6
+    scaled_at_seconds = world.monotonic_seconds
+    await world.sync(60, elapsed=0.5)
+    assert world.measurements.since_seconds[-1] == scaled_at_seconds

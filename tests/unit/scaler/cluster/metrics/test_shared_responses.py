@@ -72,6 +72,22 @@ def of(*values: int) -> ExternalValues:
     return ExternalValues(tuple(1000 * each for each in values))
 
 
+def test_a_response_to_a_request_from_before_a_moment_is_not_used_after_it():
+    async def scenario() -> None:
+        metrics = over(CountingKube())
+        await read(metrics)
+        await virtual_time.passes(0.1)
+        since_seconds = asyncio.get_running_loop().time()
+        for _ in range(2):
+            await virtual_time.passes(0.1)
+            reads = metrics.reads("shop", [external()], PODS, since_seconds=since_seconds)
+            (found,) = await reads.read()
+            assert found.reading == of(2), "the second time the response to the new request"
+        assert await read(metrics) == of(2), "others share it, too"
+
+    virtual_time.run(scenario())
+
+
 def test_equal_requests_in_flight_share_one_request():
     async def scenario() -> None:
         kube = CountingKube()
