@@ -28,12 +28,15 @@ def within_budgets(run: Run) -> Iterator[Violation]:
     events = sum(number for name, number in journal.requests.items() if name.endswith(" events"))
     changes = len(journal.scales) + count * (faults + 1) + sum(map(_reported, scenario.autoscalers))
     unreliable = sum(fault.seconds / 30 for fault in run.faults if fault.kind in ("api", "writes"))
-    # A metric that fails now and then, or each time in another way, changes a condition each time; of an HPA, each failure is an event.
+    # A metric, or kube-apiserver, that fails now and then, or each time in another way, changes a condition each time; of an HPA, each failure is an event.
     unsteady = [
         each
         for each in run.faults
-        if each.kind == "metrics"
-        and (each.share < 1 or each.how == "garbage" or not scenario.kind.reports_changes_only)
+        if (each.kind == "api" and each.share < 1)
+        or (
+            each.kind == "metrics"
+            and (each.share < 1 or each.how == "garbage" or not scenario.kind.reports_changes_only)
+        )
     ]
     changes += count * round(sum(each.seconds for each in unsteady) / scenario.period)
     budgets = {

@@ -29,8 +29,8 @@ KNOWN_VERSIONS = ("v1beta2", "v1beta1")
 OF_NAMESPACE = "metrics"
 # As the name of an object in a path.
 EVERY_OBJECT = "*"
-# How long a metric waits for the version to be discovered again. Then the one that is known stays in use: as long as discovery
-# hangs, metrics that could be read would fail otherwise, and each reconcile would take as long as the deadline of a metric.
+# How long a metric waits for the version to be discovered again. Then the one that is known stays in use, without any wait until
+# discovery responds: otherwise metrics that could be read would fail, and each reconcile would take as long as the deadline of a metric.
 KNOWN_WAIT_SECONDS = 1.0
 
 
@@ -65,6 +65,7 @@ class PreferredVersion:
         self._period_seconds = period_seconds
         self._monotonic = monotonic
         self._version = ""
+        self._responds = True
         self._discovered_at_seconds = 0.0
         self._discovery: SingleFlight[str, str] = SingleFlight()
 
@@ -75,15 +76,25 @@ class PreferredVersion:
             return self._version
         if not self._version:
             return await self._discovery.do("", self._discover)
+        if not self._responds:
+            self._discovery.start("", self._discover)
+            return self._version
         try:
             async with asyncio.timeout(KNOWN_WAIT_SECONDS):
                 return await self._discovery.do("", self._discover)
         except (TimeoutError, Unavailable):
+            self._responds = False
             return self._version
 
     async def _discover(self) -> str:
         started_seconds = self._monotonic()
-        self._version = _chosen(kube_json.decode(await self._kube.get("/apis"), _Groups).groups)
+        try:
+            response = await self._kube.get("/apis")
+        except StatusError:
+            self._responds = True
+            raise
+        self._responds = True
+        self._version = _chosen(kube_json.decode(response, _Groups).groups)
         self._discovered_at_seconds = started_seconds
         return self._version
 

@@ -59,10 +59,11 @@ def version_of(discovery: Discovery) -> PreferredVersion:
 
 def test_while_discovery_hangs_metrics_wait_a_moment_and_use_the_known_version():
     async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
-        discovery.seconds, begin = HANGING_SECONDS, asyncio.get_running_loop().time()
-        assert await version.get() == "v1beta2"
-        assert asyncio.get_running_loop().time() - begin == KNOWN_WAIT_SECONDS
-        assert await version.get() == "v1beta2"
+        discovery.seconds, now = HANGING_SECONDS, asyncio.get_running_loop().time
+        begin = now()
+        for _ in range(3):
+            assert await version.get() == "v1beta2"
+            assert now() - begin == KNOWN_WAIT_SECONDS, "only the first one waits"
         assert discovery.requests == 2, "no second request beside the one that hangs"
 
     with_a_known_version(scenario)
@@ -71,9 +72,23 @@ def test_while_discovery_hangs_metrics_wait_a_moment_and_use_the_known_version()
 def test_without_a_response_of_discovery_the_known_version_stays_in_use():
     async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
         discovery.error = Unavailable("connection refused")
+        for requests in (2, 3, 4):
+            assert await version.get() == "v1beta2"
+            await virtual_time.passes(1)
+            assert discovery.requests == requests, "a failure is not cached"
+
+    with_a_known_version(scenario)
+
+
+def test_a_response_after_a_failure_is_used_by_the_next_metric():
+    async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
+        discovery.error = Unavailable("connection refused")
         assert await version.get() == "v1beta2"
-        assert await version.get() == "v1beta2"
-        assert discovery.requests == 3, "a failure is not cached"
+        discovery.error = FORBIDDEN
+        assert await version.get() == "v1beta2", "it does not wait"
+        await virtual_time.passes(1)
+        with pytest.raises(StatusError, match="apis is forbidden"):
+            await version.get()
 
     with_a_known_version(scenario)
 
