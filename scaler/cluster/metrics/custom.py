@@ -32,6 +32,8 @@ EVERY_OBJECT = "*"
 # How long a metric waits for the version to be discovered again. Then the one that is known stays in use, without any wait until
 # discovery responds: otherwise metrics that could be read would fail, and each reconcile would take as long as the deadline of a metric.
 KNOWN_WAIT_SECONDS = 1.0
+# A server that fails, or is busy, says nothing about versions.
+SERVER_ERROR, TOO_MANY_REQUESTS = 500, 429
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -51,7 +53,7 @@ class _Groups(msgspec.Struct, frozen=True):
 class PreferredVersion:
     """The version of the custom metrics API to use, discovered again every sync period.
 
-    Upstream: `apiVersionsFromDiscovery`. A failure is not cached. Without a response, a version that is known stays in use.
+    Upstream: `apiVersionsFromDiscovery`. A failure is not cached. While the server does not respond or fails, a version that is known stays in use.
     """
 
     def __init__(
@@ -84,6 +86,10 @@ class PreferredVersion:
                 return await self._discovery.do("", self._discover)
         except (TimeoutError, Unavailable):
             self._responds = False
+            return self._version
+        except StatusError as error:
+            if error.code < SERVER_ERROR and error.code != TOO_MANY_REQUESTS:
+                raise
             return self._version
 
     async def _discover(self) -> str:

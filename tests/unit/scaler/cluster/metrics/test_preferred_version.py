@@ -93,6 +93,17 @@ def test_a_response_after_a_failure_is_used_by_the_next_metric():
     with_a_known_version(scenario)
 
 
+@pytest.mark.parametrize("code", [429, 500, 503])
+def test_while_the_server_fails_the_known_version_stays_in_use(code):
+    async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
+        discovery.error = StatusError("internal error", code=code, reason="")
+        for requests in (2, 3):
+            assert await version.get() == "v1beta2"
+            assert discovery.requests == requests
+
+    with_a_known_version(scenario)
+
+
 def test_a_response_that_refuses_discovery_fails_the_metric_as_upstream():
     async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
         discovery.error = FORBIDDEN
