@@ -36,7 +36,9 @@ def start_chart_program(
 
     `repository` is the directory with the program's code.
     """
-    name = f"{release}-loadline-{program}"
+    # The rule of both charts.
+    chart = f"loadline-{program}"
+    name = release if chart in release else f"{release}-{chart}"
     pod = _pod(cluster, namespace, name)
     return start_program(
         program,

@@ -14,6 +14,7 @@ from testbed.cluster_options import ClusterOptions, HPAOptions
 from testbed.exporter import Exporter
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusOptions, PrometheusServer
+from tests.documented_blocks import ROOT, blocks_run_by
 
 # No deadlines: the machine may be busy. Where CI is set, hypothesis' "ci" profile makes examples deterministic.
 settings.register_profile("loadline", deadline=None)
@@ -35,6 +36,23 @@ class StartProgram(Protocol):
     def __call__(
         self, program: Literal["adapter", "scaler"], *flags: str, wait: bool = True
     ) -> LoadlineProcess: ...
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test with the argument `documented_block` runs for each of the blocks that the table assigns to it."""
+    if "documented_block" in metafunc.fixturenames:
+        test = _name_in_the_table(metafunc.definition)
+        metafunc.parametrize("documented_block", blocks_run_by(test), ids=str)
+
+
+@pytest.fixture
+def documented_blocks(request: pytest.FixtureRequest) -> list[str]:
+    """The texts of the blocks that `documented_blocks.md` assigns to the test, in the order of the documents."""
+    return [block.text for block in blocks_run_by(_name_in_the_table(request.node))]
+
+
+def _name_in_the_table(test: pytest.Function) -> str:
+    return f"{test.path.relative_to(ROOT).as_posix()}::{test.originalname}"
 
 
 @pytest.fixture(scope="session")

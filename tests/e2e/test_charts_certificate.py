@@ -15,6 +15,7 @@ from testbed.helm import Helm
 from testbed.programs import LoadlineProcess
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
+from tests.e2e.cluster_shell import cluster_shell
 from tests.e2e.steady_requests import Requests
 
 API = "v1beta1.external.metrics.k8s.io"
@@ -74,17 +75,10 @@ class Site:
         assert not requests.failures, requests.failures
         return True
 
-    def renew(self) -> None:
-        """The documented command."""
-        secret = "a-loadline-adapter-managed-cert"
-        self.cluster.kubectl(
-            "patch",
-            "secret",
-            secret,
-            f"-n{self.namespace}",
-            "--type=merge",
-            '--patch={"data":null}',
-        )
+    def renew(self, command: str) -> None:
+        """The documented command, for this release."""
+        names = {"-n monitoring": f"-n {self.namespace}", "secret ": "secret a-"}
+        cluster_shell(self.cluster, self._directory, replacements=names).run(command)
 
 
 @pytest.fixture
@@ -101,7 +95,10 @@ def site(cluster: Cluster, prometheus: PrometheusServer, tmp_path: Path) -> Iter
     cluster.kubectl("delete", "namespace", namespace, "--wait=false")
 
 
-def test_no_request_fails_while_two_replicas_replace_their_certificate(site: Site):
+def test_no_request_fails_while_two_replicas_replace_their_certificate(
+    site: Site, documented_blocks
+):
+    [renew] = documented_blocks
     site.helm.install("adapter", release="a", values=site.values)
     site.start_replicas()
     apiservices.wait_until_available(site.cluster, API)
@@ -116,7 +113,7 @@ def test_no_request_fails_while_two_replicas_replace_their_certificate(site: Sit
 
     with Requests(site.cluster, site.path) as requests:
         requests.expect_more()
-        site.renew()
+        site.renew(renew)
         until(replaced, what="one new certificate", deadline_seconds=ROTATION_DEADLINE_SECONDS)
         requests.expect_more()
     assert requests.failures == []

@@ -14,6 +14,7 @@ from testbed.cluster import Cluster, KubectlFailed
 from testbed.cluster_options import ClusterOptions
 from testbed.helm import CHARTS, Helm
 from testbed.waiting import until
+from tests.e2e.cluster_shell import cluster_shell
 
 FOR_LOADAUTOSCALERS = {"clusterscalingcalendars", "loadautoscalers", "scalingcalendars"}
 FOR_HPAS = {"scalingmemories"}
@@ -90,6 +91,18 @@ def test_no_crd_is_installed_if_the_user_manages_them(bare, helm):
     assert "kubectl apply --server-side -f charts/scaler/files/crds" in notes
     bare.kubectl("apply", "--server-side", "-f", str(CHARTS / "scaler" / "files" / "crds"))
     assert crds(bare) == FOR_LOADAUTOSCALERS | FOR_HPAS
+
+
+def test_the_documented_command_deletes_all_that_an_uninstallation_keeps(
+    bare, helm, documented_blocks, tmp_path
+):
+    [delete] = documented_blocks
+    helm.install("scaler", release="s", values=HPAS)
+    helm.upgrade("scaler", release="s", values=OUTSIDE)
+    helm.uninstall("s")
+    assert crds(bare) == FOR_LOADAUTOSCALERS | FOR_HPAS
+    cluster_shell(bare, tmp_path).run(delete)
+    assert crds(bare) == set()
 
 
 def test_an_upgrade_of_the_release_upgrades_the_crds_and_keeps_the_objects(bare, helm, tmp_path):

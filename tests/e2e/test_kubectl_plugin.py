@@ -25,6 +25,9 @@ from testbed.helm import Helm
 from testbed.processes import start
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
+from tests.documented_blocks import PROMPT
+from tests.e2e.cluster_shell import cluster_shell
+from tests.shell import Shell
 
 NAMESPACE = "loadline-system"
 SHOP = "shop"
@@ -166,6 +169,37 @@ def test_another_deployment_with_the_labels_of_the_charts_changes_nothing(loadli
     assert "shop/web stays at 4 replicas." in loadline("why", "web", "-n", SHOP)
     assert "plugin_queue" in loadline("explain", "la/web", "-n", SHOP)
     installed.kubectl("delete", "deployment", "decoy-scaler", "decoy-adapter", f"-n{SHOP}")
+
+
+@pytest.fixture
+def shell(installed: Cluster, tmp_path: Path) -> Shell:
+    """Of a user with other names than in the documents, and without the port-forwards that these describe."""
+    scaler = f"--server=https://127.0.0.1:{dict(installed.options.forwarded_ports)[10443]}"
+    names = {
+        "kubectl get la": f"kubectl -n {SHOP} get la",
+        "-n monitoring": f"-n {NAMESPACE}",
+        "loadline-scaler why": f"loadline-scaler why {scaler} --insecure-skip-tls-verify",
+        "queue_length": "plugin_queue",
+        "shop/worker": f"{SHOP}/web",
+    }
+    return cluster_shell(installed, tmp_path, replacements=names)
+
+
+def test_the_commands_in_the_documents_run(shell, documented_block):
+    if documented_block.language == "sh":
+        assert shell.run(documented_block.text)
+        return
+    for command, shown in commands_with_output(documented_block.text):
+        printed = shell.run(command)
+        if shown.startswith("NAME "):
+            assert printed.splitlines()[0].split() == shown.splitlines()[0].split()
+
+
+def commands_with_output(console: str) -> Iterator[tuple[str, str]]:
+    """Each command of a console, and what the document shows below it."""
+    for part in f"\n{console}".split(f"\n{PROMPT}")[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
 
 
 def test_no_credentials_are_sent_to_a_scaler_with_another_certificate(loadline, installed):

@@ -13,19 +13,12 @@ from testbed.chart_programs import start_adapter_of
 from testbed.cluster import Cluster, KubectlFailed
 from testbed.programs import LoadlineProcess
 from testbed.waiting import until
-from tests.e2e.documented_commands import CommandFailed, Shell, sections
+from tests.e2e.cluster_shell import cluster_shell
+from tests.shell import CommandFailed, Shell
 
-PAGE = Path(__file__).parents[2] / "docs" / "migrate-from-prometheus-adapter.md"
 RECORDED = Path(__file__).with_name("recorded")
 CHART = RECORDED / "prometheus-adapter-chart"
 KUBE_PROMETHEUS = RECORDED / "kube-prometheus"
-RECORD, VERIFY = "Record the current state", "Verify"
-KEEP_THE_CHART, CHANGE_THE_CHART, MANIFESTS = (
-    "A: keep the chart, change the image",
-    "B: Loadline's chart in the same release",
-    "C: change the image in the manifests",
-)
-BLOCKS = sections(PAGE)
 NAMESPACE = "monitoring"
 LOADLINE_IMAGE = "registry.example.com/loadline-autoscaler:0.1.0"
 PROMETHEUS_ADAPTER_IMAGE = "registry.k8s.io/prometheus-adapter/prometheus-adapter:v0.12.0"
@@ -104,12 +97,12 @@ class Site:
             if (item["spec"].get("service") or {}).get("namespace") == NAMESPACE
         ]
 
-    def verify(self) -> None:
+    def verify(self, commands: str) -> None:
         """The commands under Verify succeed: every metric of before is served."""
 
         def same() -> bool:
             try:
-                self.shell.run(BLOCKS[VERIFY][0])
+                self.shell.run(commands)
             except CommandFailed as differs:
                 raise AssertionError(str(differs)) from differs
             return True
@@ -131,7 +124,9 @@ def site(cluster: Cluster, prometheus, tmp_path: Path) -> Iterator[Site]:
         "prometheus-community/prometheus-adapter": str(CHART),
         "http://127.0.0.1:9090": prometheus.url,
     }
-    running = Site(cluster, Shell(cluster, tmp_path, replacements=replacements), prometheus.url)
+    running = Site(
+        cluster, cluster_shell(cluster, tmp_path, replacements=replacements), prometheus.url
+    )
     yield running
     # A namespace is not deleted while an API that is registered does not respond.
     for name in running.registered():
@@ -186,42 +181,42 @@ def release(site: Site, prometheus, loads) -> Iterator[Site]:
 
 
 def test_an_hpa_reads_the_same_values_after_each_change_of_the_image_and_back(
-    release: Site, namespace, loads
+    release: Site, namespace, loads, documented_blocks
 ):
     """Part A."""
+    save, check, there, back, verify = documented_blocks
     expect_values(release, namespace, loads)
-    record(release)
+    record(release, save, check)
     assert release.image() == PROMETHEUS_ADAPTER_IMAGE
-    there, back = BLOCKS[KEEP_THE_CHART]
 
     release.shell.run(there)
     assert release.image() == LOADLINE_IMAGE
     loadline = release.run_the_pod()
-    release.verify()
+    release.verify(verify)
     expect_values(release, namespace, loads)
     expect_no_problem_in(loadline)
 
     release.shell.run(back)
     assert release.image() == PROMETHEUS_ADAPTER_IMAGE
     release.run_the_pod()
-    release.verify()
+    release.verify(verify)
     expect_values(release, namespace, loads)
 
 
 def test_loadlines_chart_replaces_the_other_in_the_same_release_and_back(
-    release: Site, cluster, namespace, loads
+    release: Site, cluster, namespace, loads, documented_blocks
 ):
     """Part B: the same objects, never without an APIService."""
+    save, check, there, back, verify = documented_blocks
     expect_values(release, namespace, loads)
-    record(release)
+    record(release, save, check)
     before = identities(cluster)
-    there, back = BLOCKS[CHANGE_THE_CHART]
 
     release.shell.run(there)
     assert release.image() == LOADLINE_IMAGE
     assert before.items() <= identities(cluster).items()
     loadline = release.run_the_pod()
-    release.verify()
+    release.verify(verify)
     expect_values(release, namespace, loads)
     expect_no_problem_in(loadline)
 
@@ -229,7 +224,7 @@ def test_loadlines_chart_replaces_the_other_in_the_same_release_and_back(
     assert release.image() == PROMETHEUS_ADAPTER_IMAGE
     assert identities(cluster) == before
     release.run_the_pod()
-    release.verify()
+    release.verify(verify)
     expect_values(release, namespace, loads)
 
 
@@ -276,7 +271,7 @@ def test_a_resync_changes_to_loadlines_chart_in_place_and_back(site: Site, clust
 
 
 def test_the_manifests_of_kube_prometheus_serve_usage_with_loadlines_image_and_back(
-    site: Site, cluster, namespace, loads
+    site: Site, cluster, namespace, loads, documented_blocks
 ):
     """Part C."""
     manifests = site.shell.directory / "manifests"
@@ -285,7 +280,7 @@ def test_the_manifests_of_kube_prometheus_serve_usage_with_loadlines_image_and_b
     try:
         site.run_the_pod()
         usage_before = usage(site, namespace)
-        there, verify, back = BLOCKS[MANIFESTS]
+        there, verify, back = documented_blocks
 
         site.shell.run(there)
         assert site.image() == LOADLINE_IMAGE
@@ -302,18 +297,6 @@ def test_the_manifests_of_kube_prometheus_serve_usage_with_loadlines_image_and_b
         site.shell.run("kubectl delete -f manifests/ --wait --ignore-not-found")
 
 
-def test_every_shell_command_of_the_page_is_run_by_a_test():
-    """Except those that need a kubelet; `explain` is tested in test_explain.py."""
-    blocks = {title: len(blocks) for title, blocks in BLOCKS.items() if blocks}
-    assert blocks == {
-        RECORD: 3,
-        KEEP_THE_CHART: 2,
-        CHANGE_THE_CHART: 2,
-        MANIFESTS: 3,
-        VERIFY: 2,
-    }
-
-
 def resync(site: Site, chart: Path | str, file: str) -> None:
     """What a GitOps tool does: render the chart for the versions of the cluster, and apply all of it."""
     apply = "kubectl apply --server-side --force-conflicts -f rendered.yaml"
@@ -328,18 +311,18 @@ def render(chart: Path | str, file: str) -> str:
     )
 
 
-def record(site: Site) -> None:
+def record(site: Site, save: str, check: str) -> None:
     """Record the current state, and check the configuration."""
 
     def listed() -> bool:
-        site.shell.run(BLOCKS[RECORD][0])
+        site.shell.run(save)
         text = (site.shell.directory / "custom-before.txt").read_text()
         assert "moved_hits_sum" in text
         assert (site.shell.directory / "external-before.txt").read_text() == "moved_queue\n"
         return True
 
     until(listed, what="prometheus-adapter's list of metrics")
-    assert "rules[1]: yields" in site.shell.run(BLOCKS[RECORD][1])
+    assert "rules[1]: yields" in site.shell.run(check)
 
 
 def expect_values(site: Site, namespace: str, loads: dict[str, str]) -> None:
