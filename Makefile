@@ -14,10 +14,14 @@ DEMO_ASSETS := helm etcd kube-apiserver kube-controller-manager kube-scheduler k
 export DEMO_SECONDS PAGE_AUTOSCALERS
 # A seed of the simulation is the same run each time.
 export PYTHONHASHSEED = 0
+# Other Pythons and dependencies are installed beside the programs of the testbed.
+ENVIRONMENTS = $${LOADLINE_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/loadline}/environments
+# Tests that start the real programs, but none that must be built.
+WITHOUT_BUILT_PROGRAMS := tests/process/adapter/test_check_stdin.py tests/process/scaler/test_program.py
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kubernetes upstream-diff test-backends test-page simulate model mutants check bench lint format unit site assets constraints clean
+.PHONY: help demo test test-kubernetes upstream-diff test-python test-dependencies test-arm64 test-backends test-page simulate model mutants check bench lint format unit site assets constraints clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -58,6 +62,31 @@ test-backends: $(STAMP)  ## Build VictoriaMetrics and Thanos and compare them wi
 test-page: $(STAMP)  ## Test the page of `kubectl loadline ui` in a real Chromium, with axe-core (PAGE_AUTOSCALERS=10,1000)
 	@$(BIN)/python -m testbed build etcd kube-apiserver kubectl prometheus promtool
 	AXE=$$($(BIN)/python -m testbed.axe) $(BIN)/python -m pytest -s tests/browser
+
+# $(1): the name of the environment, $(2): its Python, $(3): what is installed.
+define environment
+	$(BIN)/uv venv --quiet --seed --clear --no-python-downloads --python $(2) "$(ENVIRONMENTS)/$(1)"
+	$(BIN)/uv pip install --quiet --python "$(ENVIRONMENTS)/$(1)" $(3)
+	$(BIN)/uv pip install --quiet --python "$(ENVIRONMENTS)/$(1)" --no-deps --no-build-isolation --editable .
+endef
+
+test-python: $(STAMP)  ## Run the unit tests with another Python (PYTHON_VERSION=3.13, or the path of an interpreter)
+	@test -n "$(PYTHON_VERSION)" || { echo "Name a version of Python: make $@ PYTHON_VERSION=3.13" >&2; exit 2; }
+	@$(BIN)/uv python find --quiet --no-python-downloads $(PYTHON_VERSION) >/dev/null || { \
+	  echo "There is no Python $(PYTHON_VERSION) on the PATH. Name its path: make $@ PYTHON_VERSION=/opt/python/bin/python3.13" >&2; exit 2; }
+	$(call environment,python$(subst /,-,$(PYTHON_VERSION)),$(PYTHON_VERSION),--require-hashes -r constraints.txt)
+	"$(ENVIRONMENTS)/python$(subst /,-,$(PYTHON_VERSION))/bin/python" -m pytest -q -n 2 tests/unit
+
+test-dependencies: $(STAMP)  ## Run unit tests with the oldest or the newest allowed dependencies (RESOLUTION=lowest-direct or highest)
+	@case "$(RESOLUTION)" in lowest-direct|highest) ;; *) echo "Name which: make $@ RESOLUTION=lowest-direct (or highest)" >&2; exit 2;; esac
+	$(call environment,$(RESOLUTION),$(BIN)/python,--resolution $(RESOLUTION) --all-extras -r pyproject.toml)
+	"$(ENVIRONMENTS)/$(RESOLUTION)/bin/python" -m pytest -q -n 2 tests/unit $(WITHOUT_BUILT_PROGRAMS)
+
+test-arm64: $(STAMP)  ## Download the wheels of the image for arm64: fails if a dependency has none
+	@rm -rf out/arm64
+	@$(BIN)/python -m pip download --quiet --progress-bar off --only-binary=:all: --no-deps --dest out/arm64 \
+	  --platform manylinux2014_aarch64 --platform manylinux_2_28_aarch64 --require-hashes -r constraints-runtime.txt
+	@cd out/arm64 && echo "$$(ls *aarch64.whl | wc -l) wheels for aarch64, $$(ls *-any.whl | wc -l) of pure Python"
 
 simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000
 	$(BIN)/python -m tests.simulation --processes 2 --seeds $(SEEDS)

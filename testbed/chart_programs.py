@@ -39,7 +39,7 @@ def start_chart_program(
     # The rule of both charts.
     chart = f"loadline-{program}"
     name = release if chart in release else f"{release}-{chart}"
-    pod = _pod(cluster, namespace, name)
+    pod = pod_of(cluster, namespace, name)
     return start_program(
         program,
         *container_arguments(cluster, namespace, pod, directory / name),
@@ -63,7 +63,7 @@ def start_adapter_of(
 
     `addresses` maps URLs that only a pod can reach to those of local servers.
     """
-    pod = _pod(cluster, namespace, name)
+    pod = pod_of(cluster, namespace, name)
     image: str = pod["containers"][0]["image"]
     port = ports.reserve()
     arguments = container_arguments(cluster, namespace, pod, directory / f"{name}-{port}")
@@ -83,7 +83,8 @@ def start_adapter_of(
     return LoadlineProcess(start_prometheus_adapter(flags, port=port, log_directory=logs), port)
 
 
-def _pod(cluster: Cluster, namespace: str, deployment: str) -> Object:
+def pod_of(cluster: Cluster, namespace: str, deployment: str) -> Object:
+    """The spec of the Deployment's pods."""
     path = f"/apis/apps/v1/namespaces/{namespace}/deployments/{deployment}"
     spec: Object = cluster.get(path)["spec"]["template"]["spec"]
     return spec
@@ -97,18 +98,26 @@ def container_arguments(
     cluster: Cluster, namespace: str, pod: Object, directory: Path
 ) -> list[str]:
     """The container's arguments, with local folders in place of the mounted ones."""
-    account = pod.get("serviceAccountName", "default")
+    local_folders = mounted_volumes(cluster, namespace, pod, directory)
     container = pod["containers"][0]
+    return [_with_local_path(argument, local_folders) for argument in container["args"]]
+
+
+def mounted_volumes(
+    cluster: Cluster, namespace: str, pod: Object, directory: Path
+) -> dict[str, Path]:
+    """By the path in the container: copies of the volumes that it mounts, but for that with the token for kube-apiserver."""
+    account = pod.get("serviceAccountName", "default")
     mounts: dict[str, str] = {
-        mount["name"]: mount["mountPath"].rstrip("/") for mount in container.get("volumeMounts", [])
+        mount["name"]: mount["mountPath"].rstrip("/")
+        for mount in pod["containers"][0].get("volumeMounts", [])
     }
-    local_folders = {
-        mounts[volume["name"]]: str(_copied(cluster, namespace, volume, directory, account))
+    return {
+        mounts[volume["name"]]: _copied(cluster, namespace, volume, directory, account)
         for volume in pod.get("volumes", [])
-        # The volume that every pod has for kube-apiserver is a projected one too; the kubeconfig takes its place.
+        # The volume that every pod has for kube-apiserver is a projected one too; an identity takes its place.
         if volume["name"] in mounts and ("projected" not in volume or _tokens(volume))
     }
-    return [_with_local_path(argument, local_folders) for argument in container["args"]]
 
 
 def _copied(
@@ -144,7 +153,7 @@ def _tokens(volume: Object) -> list[Object]:
     return [each for each in found if "audience" in each]
 
 
-def _with_local_path(argument: str, local_folders: dict[str, str]) -> str:
+def _with_local_path(argument: str, local_folders: dict[str, Path]) -> str:
     """Replace the mount path in `--config=/etc/adapter/config.yaml`, or in a path alone, by its local folder."""
     flag, equals, value = (
         argument.rpartition("=") if argument.startswith("-") else ("", "", argument)

@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from testbed.image import dockerfile
+
 ROOT = Path(__file__).resolve().parents[3]
-INSTRUCTIONS = re.sub(r"\\\n", " ", (ROOT / "Dockerfile").read_text()).splitlines()
+INSTRUCTIONS = tuple(dockerfile.instructions((ROOT / "Dockerfile").read_text()))
 
 
 def instructions(word):
-    return [line.split(None, 1)[1] for line in INSTRUCTIONS if line.startswith(f"{word} ")]
+    return [each.arguments for each in INSTRUCTIONS if each.word == word]
 
 
 def copied():

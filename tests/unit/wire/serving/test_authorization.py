@@ -63,7 +63,7 @@ async def test_anonymous_clients_can_read_health_and_nothing_else(serve):
 
 async def test_anonymous_clients_do_not_displace_the_decisions_on_others():
     reviews = FakeApiServer({})
-    authorizer = Authorizer(reviews)
+    authorizer = Authorizer(reviews, monotonic=lambda: 0.0)
 
     async def ask(name, path):
         with pytest.raises(StatusError):
