@@ -22,7 +22,7 @@ async def run_adapter(command: str, arguments: Sequence[str], *, stdin: bytes | 
         sys.executable,
         "-P",  # never import a folder named adapter from the working directory
         "-m",
-        "adapter",
+        "kubectl_loadline.cluster.adapter_process",
         command,
         *arguments,
         stdin=None if stdin is None else asyncio.subprocess.PIPE,
@@ -30,7 +30,9 @@ async def run_adapter(command: str, arguments: Sequence[str], *, stdin: bytes | 
     try:
         await process.communicate(stdin)
     except asyncio.CancelledError:
-        process.terminate()
+        # Ctrl-C ends it, too, as the terminal sends it to both.
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
         raise
     return process.returncode or 0
 

@@ -5,12 +5,13 @@ import logging
 import sys
 from collections.abc import AsyncIterator, Coroutine
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, short_name
 from kubectl_loadline.cluster.flags import Cluster
+from kubectl_loadline.terminal.exit_codes import FAILED, WRONG
 from scaler.api.kinds import WatchedKind
 from wire.api.status import StatusError, Unavailable, not_found
 from wire.kube.client import KubeClient
@@ -18,10 +19,6 @@ from wire.kube.connection import Connection, ConnectionConfigError, connect
 from wire.kube.requests import Writer
 from wire.process.command_line.program import DISTRIBUTION
 from wire.process.event_loop import run
-
-OK: Final = 0
-UNREADABLE: Final = 1
-WRONG: Final = 2
 
 
 class Unreachable(Exception):
@@ -82,13 +79,11 @@ def ended(command: str, work: Coroutine[Any, Any, int]) -> int:
     try:
         return run(work)
     except (StatusError, Unavailable) as error:
-        problem, code = error.message, UNREADABLE
+        problem, code = error.message, FAILED
     except Unreachable as error:
-        problem, code = str(error), UNREADABLE
+        problem, code = str(error), FAILED
     except (ConnectionConfigError, ValueError) as error:
         problem, code = str(error), WRONG
-    except KeyboardInterrupt:
-        return UNREADABLE
     finally:
         logging.disable(logging.NOTSET)
     print(f"kubectl loadline {command}: {problem}", file=sys.stderr)

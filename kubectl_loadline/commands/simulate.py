@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
-from kubectl_loadline.cluster.connecting import OK, Session, Unreachable, connected, ended, existing
+from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, ended, existing
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
@@ -24,6 +24,7 @@ from kubectl_loadline.decisions.simulated import (
     printed,
     simulate,
 )
+from kubectl_loadline.terminal.exit_codes import OK
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import WatchedKind
 from scaler.runtime.clients import Clients

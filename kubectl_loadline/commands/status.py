@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
-from kubectl_loadline.cluster.connecting import OK, Session, Unreachable, connected, ended, existing
+from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, ended, existing
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
@@ -26,8 +26,9 @@ from kubectl_loadline.status.recorded_replicas import (
     replicas_query,
     step_for,
 )
-from kubectl_loadline.status.row import Row, row_of
+from kubectl_loadline.status.row import PROBLEMS, Row, row_of
 from kubectl_loadline.status.text import comparison_sentence, counted, detail, table
+from kubectl_loadline.terminal.exit_codes import FAILED, FOUND, OK
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
 from scaler.cluster.status import stored_memory
@@ -52,11 +53,13 @@ class _Document(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print it; returns 1 when something cannot be read, 2 when the command line is wrong."""
+    """Print it; returns 1 when something cannot be read, 2 when the command line is wrong, 3 with `--problems` when there are some."""
     flags = parser()
     given = flags.parse_args(arguments)
     if not given.autoscaler:
         return ended("status", _list(given))
+    if given.problems:
+        flags.error("--problems chooses from a list: leave out NAME")
     target = given_target(flags, given.autoscaler, given.namespace)
     return ended("status", _one(given, target))
 
@@ -65,7 +68,7 @@ async def _list(given: Namespace) -> int:
     async with connected(cluster_of(given)) as session:
         namespace = "" if given.all_namespaces else session.namespace
         listing = await listed(session.client, namespace)
-    found = listing.rows
+    found = tuple(each for each in listing.rows if each.has_problem or not given.problems)
     if listing.refused:
         print(f"kubectl loadline status: without a kind: {listing.refused}", file=sys.stderr)
     if given.output == "json":
@@ -73,9 +76,21 @@ async def _list(given: Namespace) -> int:
     elif found:
         print(table(found, with_namespace=given.all_namespaces))
     else:
-        where = f"in the namespace {namespace}: -A lists all namespaces" if namespace else "at all"
-        print(f"There are no LoadAutoscalers and no HorizontalPodAutoscalers {where}.")
-    return OK
+        print(_none_found(namespace, of_problems=given.problems), file=sys.stderr)
+    if not given.problems:
+        return OK
+    if found:
+        return FOUND
+    # What was not listed may have a problem, so this is not the answer of a script that checks for none.
+    return FAILED if listing.refused else OK
+
+
+def _none_found(namespace: str, *, of_problems: bool) -> str:
+    if of_problems:
+        where = f"in the namespace {namespace}" if namespace else "in any namespace"
+        return f"No autoscaler {where} has a problem."
+    where = f"in the namespace {namespace}: -A lists all namespaces" if namespace else "at all"
+    return f"There are no LoadAutoscalers and no HorizontalPodAutoscalers {where}."
 
 
 async def _one(given: Namespace, target: AutoscalerName) -> int:
@@ -175,12 +190,18 @@ def parser() -> FlagParser:
             ),
         ],
         notes="You need the right to list loadautoscalers and horizontalpodautoscalers. The comparison of a dry run needs the "
-        "metrics of the scaler in Prometheus.",
+        "metrics of the scaler in Prometheus.\n\n"
+        "Exit code 0: printed; with --problems, no autoscaler has one. 1: they cannot be listed, or with --problems not all of them. "
+        "2: a flag is wrong. 3: with --problems, some have one.",
     )
     parser.add_argument(
         "autoscaler", nargs="?", default="", metavar="NAME", help=f"only this autoscaler: {FORMS}"
     )
     parser.add_boolean("-A", "--all-namespaces", help="list the autoscalers of all namespaces")
+    parser.add_boolean(
+        "--problems",
+        help=f"list only autoscalers that need a repair (limited by: {', '.join(PROBLEMS)}); exit with 3 if there are some",
+    )
     parser.add_argument(
         "--since",
         type=_since,

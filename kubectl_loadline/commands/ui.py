@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 from aiohttp import web
 
-from kubectl_loadline.cluster.connecting import OK, Unreachable, connected, ended
+from kubectl_loadline.cluster.connecting import Unreachable, connected, ended
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
@@ -22,6 +22,7 @@ from kubectl_loadline.page.deciding import Deciding
 from kubectl_loadline.page.guard import new_token
 from kubectl_loadline.page.series import PictureSource
 from kubectl_loadline.page.server import Page
+from kubectl_loadline.terminal.exit_codes import OK
 from scaler.runtime.clients import Clients
 from wire.process.background_tasks import BackgroundTasks
 from wire.process.command_line.parsing import FlagParser, port

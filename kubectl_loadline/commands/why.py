@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName, short_name
 from kubectl_loadline.cluster.connecting import (
-    OK,
-    UNREADABLE,
     Unreachable,
     connected,
     ended,
@@ -24,6 +22,7 @@ from kubectl_loadline.cluster.flags import (
 from kubectl_loadline.cluster.programs import scaler_of
 from kubectl_loadline.cluster.scaler_decisions import decision_of
 from kubectl_loadline.decisions.last import printed
+from kubectl_loadline.terminal.exit_codes import FAILED, OK
 from scaler.api.autoscaler import Autoscaler
 from wire.api import kube_json
 from wire.process.command_line.parsing import FlagParser
@@ -59,7 +58,7 @@ async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> in
                 f"{short_name(kind)}/{target.name} -n {namespace}",
                 file=sys.stderr,
             )
-            return UNREADABLE
+            return FAILED
     print(printed(decision, given.output))
     return OK
 

@@ -19,7 +19,7 @@ from kubectl_loadline.backtest.recording import Recording, columns_of
 from kubectl_loadline.backtest.report import OnDecision, Report, Request, backtest
 from kubectl_loadline.backtest.text import text_of
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
-from kubectl_loadline.cluster.connecting import OK, Unreachable, ended
+from kubectl_loadline.cluster.connecting import Unreachable, ended
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
@@ -39,6 +39,7 @@ from kubectl_loadline.recorded_series.found import RecordedSeries, StartUp
 from kubectl_loadline.recorded_series.of_metrics import series_of_metrics
 from kubectl_loadline.recorded_series.progress import shown_progress
 from kubectl_loadline.recorded_series.prometheus import Progress, SeriesUnavailable
+from kubectl_loadline.terminal.exit_codes import OK
 from scaler.algorithm.derivation import encoded
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
@@ -91,6 +92,8 @@ async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) ->
                 calendars=found.calendars,
             )
         return compare(given, inputs)
+    except BrokenPipeError:
+        raise
     except (SeriesUnavailable, OSError) as error:
         raise Unreachable(str(error)) from error
 

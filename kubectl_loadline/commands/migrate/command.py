@@ -10,7 +10,7 @@ from wire.process.command_line.parsing import FlagParser
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0: everything is converted, or agrees; 1: something is not; 2: the input is wrong."""
+    """0: everything is converted, or agrees; 1: the cluster cannot be read; 2: the input is wrong; 3: something is not."""
     return ended("migrate", _migrated(parser().parse_args(arguments)))
 
 

@@ -5,6 +5,7 @@ Nothing is written to the cluster. The proposal is a LoadAutoscaler in DryRun, w
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ import yaml
 from kubectl_loadline.backtest.comparison import Range, Scenario
 from kubectl_loadline.backtest.metric_models import DELAY_SECONDS, ModelOptions, models_of
 from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS, Recording
-from kubectl_loadline.cluster.connecting import OK, Unreachable, connected, ended
+from kubectl_loadline.cluster.connecting import Unreachable, connected, ended
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
@@ -34,6 +35,7 @@ from kubectl_loadline.suggest.search import Problem, searched
 from kubectl_loadline.suggest.series_choice import CPU, judged
 from kubectl_loadline.suggest.suggestion import Suggestion
 from kubectl_loadline.suggest.text import commented
+from kubectl_loadline.terminal.exit_codes import FOUND, OK
 from wire.process.command_line.parsing import FlagParser
 
 SHORT_PERCENT_MAX: Final = 0.5
@@ -46,8 +48,12 @@ LEAD_MARGIN_SECONDS: Final = 120
 LEAD_SECONDS: Final = (120, 1800)
 
 
+class NothingProposed(Exception):
+    """The history could be read, and nothing can be proposed from it; the message has the reason."""
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Print the proposal; returns 1 when history cannot be read, 2 when the command line or a file is wrong."""
+    """Print the proposal; returns 1 when history cannot be read, 2 when the command line or a file is wrong, 3 without a proposal."""
     flags = parser()
     given = flags.parse_args(arguments)
     if (given.name is None) == (given.workload is None):
@@ -72,12 +78,17 @@ async def _suggest(given: argparse.Namespace) -> int:
             ) as url:
                 history = await asyncio.to_thread(recorded_series, workload, given, url)
         return proposed(given, workload, history)
+    except NothingProposed as error:
+        print(f"kubectl loadline suggest: {error}", file=sys.stderr)
+        return FOUND
+    except BrokenPipeError:
+        raise
     except (SeriesUnavailable, OSError) as error:
         raise Unreachable(str(error)) from error
 
 
 def proposed(given: argparse.Namespace, workload: FoundWorkload, history: RecordedSeries) -> int:
-    """Search, and print. Raises ValueError if nothing can be proposed, and OSError for a file."""
+    """Search, and print. Raises `NothingProposed`, and OSError for a file."""
     suggestion = suggestion_of(given, workload, history)
     if given.rules is not None and suggestion.rules:
         given.rules.write_text(yaml.safe_dump(suggestion.rules, sort_keys=False), "utf-8")
@@ -92,7 +103,7 @@ def proposed(given: argparse.Namespace, workload: FoundWorkload, history: Record
 def suggestion_of(
     given: argparse.Namespace, workload: FoundWorkload, history: RecordedSeries
 ) -> Suggestion:
-    """Raises ValueError if no series can be scaled on."""
+    """Raises `NothingProposed` if no series can be scaled on, or the history is too short."""
     recording = history.recording
     found = judged(
         {
@@ -104,7 +115,7 @@ def suggestion_of(
     usable = [each.name for each in found if not each.rejected][:METRICS_MAX]
     if not usable:
         reasons = "; ".join(f"{each.name}: {each.rejected}" for each in found)
-        raise ValueError(f"no series of {workload.name} can be scaled on: {reasons}")
+        raise NothingProposed(f"no series of {workload.name} can be scaled on: {reasons}")
     span = _range(given, recording)
     full = {
         name: dict(given.capacity).get(name) or full_load(recording, name, span.times())
@@ -166,7 +177,7 @@ def _scenario(
 
 
 def _range(given: argparse.Namespace, recording: Recording) -> Range:
-    """Raises ValueError for a history that is too short to choose and to judge."""
+    """Raises `NothingProposed` for a history that is too short to choose and to judge."""
     step = recording.step_seconds
     series = [each for each in recording.series.values() if each.values]
     start, end = (
@@ -176,7 +187,7 @@ def _range(given: argparse.Namespace, recording: Recording) -> Range:
     if given.since is not None:
         start = max(start, int(end - given.since) // step * step)
     if end - start < HISTORY_STEPS_MIN * step:
-        raise ValueError(
+        raise NothingProposed(
             f"the history has only {end - start} s: it must have {HISTORY_STEPS_MIN} steps, better two weeks"
         )
     return Range(
@@ -235,8 +246,8 @@ def parser() -> FlagParser:
                 "kubectl loadline suggest --workload=web.yaml --history=web.csv",
             ),
         ],
-        notes="Exit code 0: an autoscaler is proposed. 1: the history cannot be read. 2: a flag or a file is wrong, or no "
-        "series can be scaled on.",
+        notes="Exit code 0: an autoscaler is proposed. 1: the history cannot be read. 2: a flag or a file is wrong. "
+        "3: nothing can be proposed: no series can be scaled on, or the history is too short.",
     )
     parser.add_argument(
         "name", metavar="KIND/NAME", nargs="?", help="the workload, such as deployment/web"

@@ -22,7 +22,7 @@ def words(found):
     ("line", "expected", "directive"),
     [
         (["wh"], ["why"], NO_FILES),
-        (["completion", ""], ["bash", "zsh", "tcsh"], NO_FILES),
+        (["completion", ""], ["bash", "zsh", "tcsh", "fish"], NO_FILES),
         (["why", ""], None, NO_FILES),
         (["why", "--ou"], ["--output"], NO_FILES),
         (["why", "-o", ""], ["text", "json"], NO_FILES),
