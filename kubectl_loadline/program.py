@@ -26,7 +26,7 @@ COMMANDS: Final = (
     Command(
         name="status",
         summary="List the autoscalers: what they want, what limits them, and why",
-        module="kubectl_loadline.commands.status",
+        module="kubectl_loadline.commands.status.command",
     ),
     Command(
         name="simulate",

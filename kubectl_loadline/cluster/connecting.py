@@ -15,8 +15,15 @@ from kubectl_loadline.terminal.exit_codes import FAILED, WRONG
 from scaler.api.kinds import WatchedKind
 from wire.api.status import StatusError, Unavailable, not_found
 from wire.kube.client import KubeClient
-from wire.kube.connection import Connection, ConnectionConfigError, connect
-from wire.kube.requests import Writer
+from wire.kube.connection import (
+    AccessSource,
+    ClusterAccess,
+    Connection,
+    ConnectionConfigError,
+    access_source,
+    connect,
+)
+from wire.kube.requests import Watcher, Writer
 from wire.process.command_line.program import DISTRIBUTION
 from wire.process.event_loop import run
 
@@ -42,10 +49,36 @@ def user_agent() -> str:
 async def connected(cluster: Cluster) -> AsyncIterator[Session]:
     """Raises `ConnectionConfigError`."""
     connection = await connect(cluster.kubeconfig, context=cluster.context, user_agent=user_agent())
-    client = KubeClient(connection)
+    if cluster.impersonation:
+        source = access_source(cluster.kubeconfig, cluster.context)
+        impersonating = _Impersonating(source, cluster.impersonation)
+        connection = Connection(impersonating, await impersonating.read(), user_agent=user_agent())
+    client = KubeClient(connection, timeout_seconds=cluster.request_timeout_seconds)
     try:
         namespace = cluster.namespace or connection.namespace
         yield Session(connection=connection, client=client, namespace=namespace)
+    finally:
+        await client.close()
+
+
+class _Impersonating:
+    """Credentials that are used to act as another user."""
+
+    def __init__(self, source: AccessSource, impersonation: tuple[tuple[str, str], ...]) -> None:
+        self._source = source
+        self._impersonation = impersonation
+
+    async def read(self) -> ClusterAccess:
+        access = await self._source.read()
+        return msgspec.structs.replace(access, impersonation=self._impersonation)
+
+
+@contextlib.asynccontextmanager
+async def watching(session: Session) -> AsyncIterator[Watcher]:
+    """A client for watches, with connections of its own."""
+    client = KubeClient(session.connection)
+    try:
+        yield client
     finally:
         await client.close()
 

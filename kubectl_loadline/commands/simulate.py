@@ -12,6 +12,7 @@ from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
 from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, ended, existing
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
+    add_impersonation_flags,
     add_program_flag,
     cluster_of,
     given_target,
@@ -24,7 +25,9 @@ from kubectl_loadline.decisions.simulated import (
     printed,
     simulate,
 )
+from kubectl_loadline.terminal.documents import add_output_flag, rendered
 from kubectl_loadline.terminal.exit_codes import OK
+from scaler.algorithm.derivation import encoded
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import WatchedKind
 from scaler.runtime.clients import Clients
@@ -63,7 +66,8 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
             decision = await simulate(simulation, clients.requests, clients.metrics, mapper)
         finally:
             await clients.close()
-    print(printed(decision, settings, given.output))
+    document = encoded(decision.derivation)
+    print(rendered(given.output, document, lambda: printed(decision, settings, "text")))
     return OK
 
 
@@ -104,6 +108,7 @@ def parser() -> FlagParser:
     parser.add_argument("autoscaler", metavar="NAME", help=f"the autoscaler: {FORMS}")
     add_simulation_flags(parser)
     add_cluster_flags(parser)
-    parser.add_output()
+    add_impersonation_flags(parser)
+    add_output_flag(parser)
     add_program_flag(parser, "scaler")
     return parser

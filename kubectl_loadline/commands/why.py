@@ -22,6 +22,7 @@ from kubectl_loadline.cluster.flags import (
 from kubectl_loadline.cluster.programs import scaler_of
 from kubectl_loadline.cluster.scaler_decisions import decision_of
 from kubectl_loadline.decisions.last import printed
+from kubectl_loadline.terminal.documents import add_output_flag, rendered
 from kubectl_loadline.terminal.exit_codes import FAILED, OK
 from scaler.api.autoscaler import Autoscaler
 from wire.api import kube_json
@@ -59,7 +60,7 @@ async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> in
                 file=sys.stderr,
             )
             return FAILED
-    print(printed(decision, given.output))
+    print(rendered(given.output, decision, lambda: printed(decision, "text")))
     return OK
 
 
@@ -85,7 +86,7 @@ def parser() -> FlagParser:
     )
     parser.add_argument("autoscaler", metavar="NAME", help=f"the autoscaler: {FORMS}")
     add_cluster_flags(parser)
-    parser.add_output()
+    add_output_flag(parser)
     add_program_flag(parser, "scaler")
     add_verification_flag(parser)
     return parser

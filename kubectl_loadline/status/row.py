@@ -55,7 +55,7 @@ _STABILIZED: Final = ("ScaleUpStabilized", "ScaleDownStabilized")
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person wants to know first. `current` and `wanted` are None while they are not known."""
+    """What a person wants to know first. `current` and `desired` are None while they are not known."""
 
     kind: str
     namespace: str
@@ -64,7 +64,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     min: int
     max: int
     current: int | None = None
-    wanted: int | None = None
+    desired: int | None = None
     limited_by: tuple[str, ...] = ()
     reason: str = ""
     dry_run: bool = False
@@ -73,6 +73,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     def key(self) -> str:
         """`la/shop/web`."""
         return f"{self.kind}/{self.namespace}/{self.name}"
+
+    @property
+    def mode(self) -> str:
+        """`DryRun` or `Enforce`."""
+        return "DryRun" if self.dry_run else "Enforce"
 
     @property
     def has_problem(self) -> bool:
@@ -108,7 +113,7 @@ def row_of(autoscaler: Autoscaler, kind: WatchedKind) -> Row:
         row,
         **bounds,
         current=status.current_replicas if is_known else None,
-        wanted=status.desired_replicas if is_known else None,
+        desired=status.desired_replicas if is_known else None,
         limited_by=tuple(each for each in LIMITS if each in limits),
         reason=_reason(status),
     )

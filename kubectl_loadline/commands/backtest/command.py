@@ -39,6 +39,7 @@ from kubectl_loadline.recorded_series.found import RecordedSeries, StartUp
 from kubectl_loadline.recorded_series.of_metrics import series_of_metrics
 from kubectl_loadline.recorded_series.progress import shown_progress
 from kubectl_loadline.recorded_series.prometheus import Progress, SeriesUnavailable
+from kubectl_loadline.terminal.documents import add_output_flag, rendered
 from kubectl_loadline.terminal.exit_codes import OK
 from scaler.algorithm.derivation import encoded
 from scaler.algorithm.observed import PodSpec
@@ -126,10 +127,8 @@ def compare(given: argparse.Namespace, inputs: Inputs) -> int:
 
 
 def printed(report: Report, output: str) -> str:
-    """As text, or as indented JSON."""
-    if output == "json":
-        return msgspec.json.format(msgspec.json.encode(report), indent=2).decode()
-    return text_of(report)
+    """In the format of `-o`."""
+    return rendered(output, msgspec.json.encode(report), lambda: text_of(report))
 
 
 def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:
@@ -331,7 +330,7 @@ def parser() -> FlagParser:
         help="write the pictures to this directory, as PNG",
     )
     parser.add_file("--html", help="write a page with the result and the pictures to this file")
-    parser.add_output()
+    add_output_flag(parser)
     cluster = parser.group("cluster")
     add_cluster_flags(cluster)
     add_program_flag(cluster, "adapter")

@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -35,6 +36,7 @@ from kubectl_loadline.suggest.search import Problem, searched
 from kubectl_loadline.suggest.series_choice import CPU, judged
 from kubectl_loadline.suggest.suggestion import Suggestion
 from kubectl_loadline.suggest.text import commented
+from kubectl_loadline.terminal.documents import add_output_flag, rendered
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
 from wire.process.command_line.parsing import FlagParser
 
@@ -92,12 +94,15 @@ def proposed(given: argparse.Namespace, workload: FoundWorkload, history: Record
     suggestion = suggestion_of(given, workload, history)
     if given.rules is not None and suggestion.rules:
         given.rules.write_text(yaml.safe_dump(suggestion.rules, sort_keys=False), "utf-8")
-    if given.output == "json":
-        print(msgspec.json.format(msgspec.json.encode(suggestion), indent=2).decode())
-        return OK
-    print("\n".join(f"# {line}".rstrip() for line in commented(suggestion, given.rules)))
-    print(yaml.safe_dump(suggestion.load_autoscaler, sort_keys=False), end="")
+    document = msgspec.json.encode(suggestion)
+    print(rendered(given.output, document, lambda: _manifest(suggestion, given.rules)))
     return OK
+
+
+def _manifest(suggestion: Suggestion, rules: Path | None) -> str:
+    comment = "\n".join(f"# {line}".rstrip() for line in commented(suggestion, rules))
+    manifest = yaml.safe_dump(suggestion.load_autoscaler, sort_keys=False)
+    return f"{comment}\n{manifest}".removesuffix("\n")
 
 
 def suggestion_of(
@@ -267,7 +272,7 @@ def parser() -> FlagParser:
     )  # fmt: skip
     parser.add_file("--rules", help="write the adapter's configuration for the metric to this file")
     add_history_flags(parser)
-    parser.add_output()
+    add_output_flag(parser)
     cluster = parser.group("cluster")
     add_cluster_flags(cluster)
     add_program_flag(cluster, "adapter")
