@@ -25,7 +25,7 @@ COMMANDS: Final = (
     ),
     Command(
         name="status",
-        summary="List the autoscalers: what they want, what limits them, and why",
+        summary="List the autoscalers: current and desired replicas, what limits them, and why",
         module="kubectl_loadline.commands.status.command",
     ),
     Command(

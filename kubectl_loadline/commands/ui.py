@@ -91,7 +91,7 @@ def parser() -> FlagParser:
     """The flags of `ui`."""
     parser = FlagParser(
         prog="kubectl loadline ui",
-        description="Serve a page on 127.0.0.1 with every autoscaler that you may list: what it wants, why, what holds it, its "
+        description="Serve a page on 127.0.0.1 with every autoscaler that you may list: its desired replicas, why, what limits it, its "
         "last hours, and what it would decide with other values. Nothing is written.",
         examples=[
             ("Open the page in the browser", "kubectl loadline ui"),

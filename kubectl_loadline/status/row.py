@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from kubectl_loadline.cluster.autoscaler_name import short_name
+from kubectl_loadline.decisions.metric_names import in_prometheus_words
 from scaler.api.autoscaler import (
     Autoscaler,
     AutoscalerStatus,
@@ -55,7 +56,7 @@ _STABILIZED: Final = ("ScaleUpStabilized", "ScaleDownStabilized")
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person wants to know first. `current` and `desired` are None while they are not known."""
+    """What a user needs first. `current` and `desired` are None while they are not known."""
 
     kind: str
     namespace: str
@@ -160,7 +161,7 @@ def _is(condition: Condition | None, status: ConditionStatus) -> bool:
 def _reason(status: AutoscalerStatus) -> str:
     """One phrase: that of the status, or for an HPA the message of the condition that matters most."""
     if status.decision is not None and status.decision.summary:
-        return status.decision.summary
+        return in_prometheus_words(status.decision.summary)
     conditions = {each.type: each for each in status.conditions or ()}
     for type_, matters in (
         (ConditionType.ABLE_TO_SCALE, ConditionStatus.FALSE),

@@ -65,7 +65,7 @@ def parser() -> FlagParser:
     parser = FlagParser(
         prog="kubectl loadline status",
         usage="%(prog)s [NAME] [flags]",
-        description="Show what every autoscaler wants, what limits it and why; for one in mode DryRun, also what it would "
+        description="Show the current and desired replicas of every autoscaler, what limits it and why; for one in mode DryRun, also what it would "
         "have done compared with what was.",
         examples=[
             ("Every autoscaler of the cluster", "kubectl loadline status -A"),
