@@ -11,7 +11,9 @@ import msgspec
 
 from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, short_name
 from kubectl_loadline.cluster.flags import Cluster
+from kubectl_loadline.cluster.reported_requests import ReportedRequests
 from kubectl_loadline.terminal.exit_codes import FAILED, WRONG
+from kubectl_loadline.terminal.progress import ProgressLine
 from scaler.api.kinds import WatchedKind
 from wire.api.status import StatusError, Unavailable, not_found
 from wire.kube.client import KubeClient
@@ -38,6 +40,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     connection: Connection
     client: Writer
     namespace: str
+    progress: ProgressLine = msgspec.field(default_factory=ProgressLine)
 
 
 def user_agent() -> str:
@@ -56,7 +59,13 @@ async def connected(cluster: Cluster) -> AsyncIterator[Session]:
     client = KubeClient(connection, timeout_seconds=cluster.request_timeout_seconds)
     try:
         namespace = cluster.namespace or connection.namespace
-        yield Session(connection=connection, client=client, namespace=namespace)
+        progress = ProgressLine()
+        yield Session(
+            connection=connection,
+            client=ReportedRequests(client, progress),
+            namespace=namespace,
+            progress=progress,
+        )
     finally:
         await client.close()
 

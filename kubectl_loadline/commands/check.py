@@ -56,7 +56,10 @@ async def _check(given: Namespace) -> int:
         except Unreachable as error:
             print(f"kubectl loadline check: without Prometheus: {error}", file=sys.stderr)
         code = await run_adapter(
-            "check", [*arguments, *cluster_arguments(cluster)], stdin=configuration
+            "check",
+            [*arguments, *cluster_arguments(cluster)],
+            progress=session.progress,
+            stdin=configuration,
         )
     return FOUND if code == FAULTY else code
 

@@ -18,6 +18,7 @@ from kubectl_loadline.cluster.flags import (
     given_target,
 )
 from kubectl_loadline.cluster.programs import scaler_of
+from kubectl_loadline.cluster.reported_requests import ReportedRequests
 from kubectl_loadline.cluster.scaler_settings import settings_in_cluster
 from kubectl_loadline.decisions.simulated import (
     Simulation,
@@ -61,9 +62,11 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
         )
         clients = Clients.over(session.connection)
         try:
-            mapper = RestMapper(clients.requests)
+            requests = ReportedRequests(clients.requests, session.progress)
+            metrics = ReportedRequests(clients.metrics, session.progress)
+            mapper = RestMapper(requests)
             await mapper.refresh()
-            decision = await simulate(simulation, clients.requests, clients.metrics, mapper)
+            decision = await simulate(simulation, requests, metrics, mapper)
         finally:
             await clients.close()
     document = encoded(decision.derivation)

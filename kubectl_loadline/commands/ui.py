@@ -54,7 +54,10 @@ async def _serve(given: Namespace) -> int:
         )
         await deciding.start()
         autoscalers = await watched(clients.watches, session.namespace)
-        await autoscalers.start(background)
+        async with session.progress.waiting_for("listing the autoscalers"):
+            await autoscalers.start(background)
+        # From now on the page waits, and not the user of the terminal.
+        session.progress.end()
         pictures = PictureSource(session, url=given.prometheus_url, adapter=given.program)
         stack.push_async_callback(pictures.close)
         token = new_token()

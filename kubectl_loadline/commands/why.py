@@ -42,13 +42,16 @@ async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> in
         kind, namespace, body = await existing(session, target)
         try:
             scaler = await scaler_of(session, kind, namespace, given.program)
-            decision = await decision_of(
-                session,
-                cluster,
-                scaler,
-                f"{namespace}/{target.name}",
-                skips_verification=given.insecure_skip_tls_verify,
-            )
+            async with session.progress.waiting_for(
+                f"waiting for the last decision of the {scaler}"
+            ):
+                decision = await decision_of(
+                    session,
+                    cluster,
+                    scaler,
+                    f"{namespace}/{target.name}",
+                    skips_verification=given.insecure_skip_tls_verify,
+                )
         except Unreachable as error:
             print(f"kubectl loadline why: {error}", file=sys.stderr)
             summary = _summary(body)

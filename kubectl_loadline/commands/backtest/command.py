@@ -37,10 +37,10 @@ from kubectl_loadline.commands.backtest.options import (
 from kubectl_loadline.recorded_series.files import write_csv
 from kubectl_loadline.recorded_series.found import RecordedSeries, StartUp
 from kubectl_loadline.recorded_series.of_metrics import series_of_metrics
-from kubectl_loadline.recorded_series.progress import shown_progress
-from kubectl_loadline.recorded_series.prometheus import Progress, SeriesUnavailable
+from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from kubectl_loadline.terminal.documents import add_output_flag, rendered
 from kubectl_loadline.terminal.exit_codes import OK
+from kubectl_loadline.terminal.progress import Progress, shown_progress
 from scaler.algorithm.derivation import encoded
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
@@ -203,7 +203,9 @@ def draw(
     # Only this needs matplotlib.
     from kubectl_loadline.commands.backtest.pictures import frontier_of, pictures
 
-    drawn = pictures(request, report, played, frontier_of(request))
+    with shown_progress() as progress:
+        frontier = frontier_of(request, progress)
+    drawn = pictures(request, report, played, frontier)
     if given.plots is not None:
         given.plots.mkdir(parents=True, exist_ok=True)
         for name, png in drawn.items():

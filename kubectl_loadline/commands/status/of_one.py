@@ -74,7 +74,10 @@ async def compared_in_prometheus(
     end = time.time()
     step = step_for(given.since)
     try:
-        async with prometheus_url(session, url=given.prometheus_url, adapter=given.program) as url:
+        async with (
+            prometheus_url(session, url=given.prometheus_url, adapter=given.program) as url,
+            session.progress.waiting_for("reading the recorded replicas from Prometheus"),
+        ):
             actual, desired = [
                 await recorded(
                     url,

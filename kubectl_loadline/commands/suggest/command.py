@@ -28,7 +28,6 @@ from kubectl_loadline.commands.backtest.options import add_history_flags, amount
 from kubectl_loadline.commands.suggest.recorded_series import RATE_WINDOW, query_of, recorded_series
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import sends_credentials
-from kubectl_loadline.recorded_series.progress import shown_progress
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from kubectl_loadline.suggest.knee import full_load
 from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of, manifest_of
@@ -38,6 +37,7 @@ from kubectl_loadline.suggest.suggestion import Suggestion
 from kubectl_loadline.suggest.text import commented
 from kubectl_loadline.terminal.documents import add_output_flag, rendered
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
+from kubectl_loadline.terminal.progress import shown_progress
 from wire.process.command_line.parsing import FlagParser
 
 SHORT_PERCENT_MAX: Final = 0.5
@@ -141,7 +141,8 @@ def suggestion_of(
 
         def tried(about: str) -> None:
             counts[about] = counts.get(about, 0) + 1
-            progress(about, counts[about], max(counts[about], 9))
+            # How many choices a step of the search tries is not known before.
+            progress(f"trying {about}", counts[about], None)
 
         result = searched(problem, tried)
     return Suggestion(
