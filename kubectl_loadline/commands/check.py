@@ -61,7 +61,12 @@ async def _check(given: Namespace) -> int:
             progress=session.progress,
             stdin=configuration,
         )
-    return FOUND if code == FAULTY else code
+    return exit_code(code)
+
+
+def exit_code(of_adapter: int) -> int:
+    """That of the plugin for that of `loadline-adapter check`."""
+    return FOUND if of_adapter == FAULTY else of_adapter
 
 
 async def _configuration(session: Session, adapter: RunningProgram) -> bytes:
