@@ -22,6 +22,7 @@ from kubectl_loadline.cluster.flags import (
 from kubectl_loadline.cluster.programs import scaler_of
 from kubectl_loadline.cluster.scaler_decisions import decision_of
 from kubectl_loadline.decisions.last import printed
+from kubectl_loadline.decisions.metric_names import in_prometheus_words
 from kubectl_loadline.terminal.documents import add_output_flag, rendered
 from kubectl_loadline.terminal.exit_codes import FAILED, OK
 from scaler.api.autoscaler import Autoscaler
@@ -69,7 +70,9 @@ async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> in
 
 def _summary(body: bytes) -> str:
     status = kube_json.decode(body, Autoscaler).status
-    return status.decision.summary if status is not None and status.decision is not None else ""
+    if status is None or status.decision is None:
+        return ""
+    return in_prometheus_words(status.decision.summary)
 
 
 def parser() -> FlagParser:

@@ -69,3 +69,14 @@ def test_status_shows_label_matchers(api_server, capsys):
     assert main(["status", "-o", "json"]) == 0
     [row] = json.loads(capsys.readouterr().out)["autoscalers"]
     assert 'queue_length{queue="mail"}' in row["reason"]
+
+
+def test_why_without_the_scaler_shows_label_matchers_on_stderr(api_server, capsys):
+    found = autoscaler("web")
+    name = f"queue_length({go_string(LabelSelector(match_labels={'queue': 'mail'}))})"
+    found["status"]["decision"] = {"summary": f"stays at 4 replicas: external metric {name} proposes 4"}  # fmt: skip
+    api_server.documents[f"{within(LAS, 'shop')}/web"] = found
+    assert main(["why", "la/web"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert 'external metric queue_length{queue="mail"} proposes 4' in printed.err
