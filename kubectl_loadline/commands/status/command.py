@@ -111,7 +111,7 @@ def parser() -> FlagParser:
         type=_sort_field,
         default=None,
         metavar="FIELD",
-        help=f"sort a list by a field of -o json: {', '.join(SORT_FIELDS)} (default: namespace, name and kind)",
+        help=f"sort a list by one of {', '.join(SORT_FIELDS)} (default: namespace, name and kind)",
     )
     parser.add_boolean(
         "--problems",

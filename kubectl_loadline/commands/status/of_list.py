@@ -63,7 +63,7 @@ async def watch_one(given: Namespace, target: AutoscalerName) -> int:
 
 
 def sorted_by(field: str | None, rows: Sequence[Row]) -> Sequence[Row]:
-    """By a field of the JSON document, unchanged without one; unknown counts first. Those that are equal keep their order."""
+    """By one of `SORT_FIELDS`, unchanged without one; unknown counts first. Those that are equal keep their order."""
     if field is None:
         return rows
 
