@@ -15,13 +15,13 @@ from typing import Final
 
 from kubectl_loadline.cluster.connecting import connected
 from kubectl_loadline.cluster.flags import Cluster
-from kubectl_loadline.program import COMMANDS
+from kubectl_loadline.program import COMMANDS, SHELLS
 from kubectl_loadline.status.listing import listed
 from kubectl_loadline.status.row import Row
 from wire.api.status import StatusError, Unavailable
 from wire.kube.connection import ConnectionConfigError
 from wire.process.command_line.parsing import FILE, FlagParser, boolean
-from wire.process.command_line.program import COMPLETION, SHELLS
+from wire.process.command_line.program import COMPLETION
 from wire.process.event_loop import run
 
 FILES: Final = 0

@@ -4,7 +4,13 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from wire.process.command_line.program import Command, Program
+from kubectl_loadline.terminal import fish
+from kubectl_loadline.terminal.ending import quiet_end
+from wire.process.command_line.parsing import FlagParser
+from wire.process.command_line.program import COMPLETION, OK, Command, Program
+from wire.process.command_line.program import SHELLS as GENERATED_SHELLS
+
+SHELLS: Final = (*GENERATED_SHELLS, fish.SHELL)
 
 COMMANDS: Final = (
     Command(
@@ -19,8 +25,8 @@ COMMANDS: Final = (
     ),
     Command(
         name="status",
-        summary="List the autoscalers: what they want, what limits them, and why",
-        module="kubectl_loadline.commands.status",
+        summary="List the autoscalers: current and desired replicas, what limits them, and why",
+        module="kubectl_loadline.commands.status.command",
     ),
     Command(
         name="simulate",
@@ -55,7 +61,47 @@ COMMANDS: Final = (
 )
 # A further command is a module with `parser() -> FlagParser` and `main(arguments) -> int`, and one entry above.
 
-PROGRAM: Final = Program(
+
+class Plugin(Program, frozen=True, kw_only=True):
+    """The program of kubectl, which completes in fish, too."""
+
+    def main(self, arguments: Sequence[str]) -> int:
+        """Run what the command line asks for; returns the exit code."""
+        if arguments and arguments[0] == COMPLETION:
+            print(self.completion(completion_parser().parse_args(arguments[1:]).shell))
+            return OK
+        return super().main(arguments)
+
+    def help(self) -> str:
+        """The help of the default command, with a list of the commands."""
+        return super().help().replace(", ".join(GENERATED_SHELLS), ", ".join(SHELLS))
+
+    def completion(self, shell: str) -> str:
+        """A script that completes commands, flags and files in `shell`."""
+        return fish.SCRIPT if shell == fish.SHELL else super().completion(shell)
+
+
+def completion_parser() -> FlagParser:
+    """The flags of `completion`."""
+    shells = ", ".join(SHELLS)
+    parser = FlagParser(
+        prog="kubectl loadline completion",
+        usage="%(prog)s SHELL",
+        description=f"Print a script that completes kubectl-loadline, for {shells}. After `kubectl loadline`, the completion "
+        "of kubectl works without it.",
+        examples=[
+            ("Complete in this bash", "source <(kubectl loadline completion bash)"),
+            (
+                "Complete in every fish",
+                "kubectl loadline completion fish > ~/.config/fish/completions/kubectl-loadline.fish",
+            ),
+        ],
+    )
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=shells)
+    return parser
+
+
+PROGRAM: Final = Plugin(
     name="kubectl loadline",
     executable="kubectl-loadline",
     default=Command(
@@ -68,8 +114,9 @@ PROGRAM: Final = Program(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code, 2 when the command line or a file is wrong."""
-    return PROGRAM.main(sys.argv[1:] if arguments is None else arguments)
+    """Run the command line; returns the exit code (`terminal.exit_codes`)."""
+    given = sys.argv[1:] if arguments is None else arguments
+    return quiet_end(lambda: PROGRAM.main(given))
 
 
 if __name__ == "__main__":

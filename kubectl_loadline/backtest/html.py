@@ -10,7 +10,7 @@ from kubectl_loadline.backtest.text import LEGEND, text_of
 _CAPTIONS = {
     "load": "The load, and what a forecast expected at most.",
     "replicas": "Replicas: demanded by the load, recorded, and of each policy.",
-    "frontier": "Replica-hours and time short, with other targets: the nearer to the lower left corner, the better.",
+    "frontier": "Replica-hours and time short, with other targets: closer to the lower left corner is better.",
 }
 _STYLE = (
     "body{font:15px system-ui,sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem;color:#111;background:#fff}"

@@ -14,24 +14,36 @@ from kubectl_loadline.cluster.flags import Cluster
 from kubectl_loadline.cluster.port_forward import ForwardedPort
 from kubectl_loadline.cluster.programs import pods_of, tunnel
 from kubectl_loadline.cluster.server_identity import identity_of_adapter
+from kubectl_loadline.terminal.progress import ProgressLine
+
+ADAPTER_PROCESS = "kubectl_loadline.cluster.adapter_process"
 
 
-async def run_adapter(command: str, arguments: Sequence[str], *, stdin: bytes | None = None) -> int:
-    """The exit code; it writes to this process's stdout and stderr."""
+async def run_adapter(
+    command: str, arguments: Sequence[str], *, progress: ProgressLine, stdin: bytes | None = None
+) -> int:
+    """The exit code; what it prints is printed when it has ended."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",  # never import a folder named adapter from the working directory
         "-m",
-        "adapter",
+        ADAPTER_PROCESS,
         command,
         *arguments,
         stdin=None if stdin is None else asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
     )
     try:
-        await process.communicate(stdin)
+        async with progress.waiting_for(f"loadline-adapter {command}"):
+            output, messages = await process.communicate(stdin)
     except asyncio.CancelledError:
-        process.terminate()
+        # Ctrl-C ends it, too, as the terminal sends it to both.
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
         raise
+    sys.stderr.write(messages.decode())
+    sys.stdout.write(output.decode())
     return process.returncode or 0
 
 

@@ -5,23 +5,29 @@ import logging
 import sys
 from collections.abc import AsyncIterator, Coroutine
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, short_name
 from kubectl_loadline.cluster.flags import Cluster
+from kubectl_loadline.cluster.reported_requests import ReportedRequests
+from kubectl_loadline.terminal.exit_codes import FAILED, WRONG
+from kubectl_loadline.terminal.progress import ProgressLine
 from scaler.api.kinds import WatchedKind
 from wire.api.status import StatusError, Unavailable, not_found
 from wire.kube.client import KubeClient
-from wire.kube.connection import Connection, ConnectionConfigError, connect
-from wire.kube.requests import Writer
+from wire.kube.connection import (
+    AccessSource,
+    ClusterAccess,
+    Connection,
+    ConnectionConfigError,
+    access_source,
+    connect,
+)
+from wire.kube.requests import Watcher, Writer
 from wire.process.command_line.program import DISTRIBUTION
 from wire.process.event_loop import run
-
-OK: Final = 0
-UNREADABLE: Final = 1
-WRONG: Final = 2
 
 
 class Unreachable(Exception):
@@ -34,6 +40,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     connection: Connection
     client: Writer
     namespace: str
+    progress: ProgressLine = msgspec.field(default_factory=ProgressLine)
 
 
 def user_agent() -> str:
@@ -45,10 +52,42 @@ def user_agent() -> str:
 async def connected(cluster: Cluster) -> AsyncIterator[Session]:
     """Raises `ConnectionConfigError`."""
     connection = await connect(cluster.kubeconfig, context=cluster.context, user_agent=user_agent())
-    client = KubeClient(connection)
+    if cluster.impersonation:
+        source = access_source(cluster.kubeconfig, cluster.context)
+        impersonating = _Impersonating(source, cluster.impersonation)
+        connection = Connection(impersonating, await impersonating.read(), user_agent=user_agent())
+    client = KubeClient(connection, timeout_seconds=cluster.request_timeout_seconds)
     try:
         namespace = cluster.namespace or connection.namespace
-        yield Session(connection=connection, client=client, namespace=namespace)
+        progress = ProgressLine()
+        yield Session(
+            connection=connection,
+            client=ReportedRequests(client, progress),
+            namespace=namespace,
+            progress=progress,
+        )
+    finally:
+        await client.close()
+
+
+class _Impersonating:
+    """Credentials that are used to act as another user."""
+
+    def __init__(self, source: AccessSource, impersonation: tuple[tuple[str, str], ...]) -> None:
+        self._source = source
+        self._impersonation = impersonation
+
+    async def read(self) -> ClusterAccess:
+        access = await self._source.read()
+        return msgspec.structs.replace(access, impersonation=self._impersonation)
+
+
+@contextlib.asynccontextmanager
+async def watching(session: Session) -> AsyncIterator[Watcher]:
+    """A client for watches, with connections of its own."""
+    client = KubeClient(session.connection)
+    try:
+        yield client
     finally:
         await client.close()
 
@@ -82,13 +121,11 @@ def ended(command: str, work: Coroutine[Any, Any, int]) -> int:
     try:
         return run(work)
     except (StatusError, Unavailable) as error:
-        problem, code = error.message, UNREADABLE
+        problem, code = error.message, FAILED
     except Unreachable as error:
-        problem, code = str(error), UNREADABLE
+        problem, code = str(error), FAILED
     except (ConnectionConfigError, ValueError) as error:
         problem, code = str(error), WRONG
-    except KeyboardInterrupt:
-        return UNREADABLE
     finally:
         logging.disable(logging.NOTSET)
     print(f"kubectl loadline {command}: {problem}", file=sys.stderr)

@@ -7,7 +7,8 @@ from typing import Final
 import msgspec
 
 from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, autoscaler_name
-from wire.process.command_line.parsing import FlagParser, FlagSet
+from wire.kube.client import REQUEST_TIMEOUT_SECONDS
+from wire.process.command_line.parsing import FlagParser, FlagSet, duration_seconds
 
 FOUND: Final = {
     "scaler": "the one that has the labels of the chart",
@@ -17,11 +18,16 @@ FOUND: Final = {
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
-    """Which cluster and namespace; `namespace` is empty for that of the context."""
+    """Which cluster and namespace; `namespace` is empty for that of the context.
+
+    `impersonation` are the headers with the user to act as, in place of those of the kubeconfig.
+    """
 
     kubeconfig: Path | None = None
     context: str | None = None
     namespace: str = ""
+    impersonation: tuple[tuple[str, str], ...] = ()
+    request_timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
 
 
 def add_cluster_flags(parser: FlagSet) -> None:
@@ -37,9 +43,56 @@ def add_cluster_flags(parser: FlagSet) -> None:
     parser.add_file("--kubeconfig", help="kubeconfig (default: $KUBECONFIG, ~/.kube/config)")
 
 
+def add_impersonation_flags(parser: FlagSet) -> None:
+    """`--as` and `--as-group`, for commands that send credentials to the API server only: no other server knows of it."""
+    parser.add_argument(
+        "--as", dest="as_user", default="", metavar="USER", help="user to act as on the API server"
+    )
+    parser.add_argument(
+        "--as-group",
+        action="append",
+        default=[],
+        metavar="GROUP",
+        help="group to act as, with --as (may be repeated)",
+    )
+
+
+def add_request_timeout_flag(parser: FlagSet) -> None:
+    """`--request-timeout`, in seconds or with a unit, as kubectl reads it."""
+    parser.add_argument(
+        "--request-timeout",
+        type=_timeout_seconds,
+        default=REQUEST_TIMEOUT_SECONDS,
+        metavar="DURATION",
+        help="limit of one request to the API server, such as 5s or 1m",
+    )
+
+
+def _timeout_seconds(text: str) -> float:
+    seconds = float(text) if text.isdecimal() else duration_seconds(text)
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not more than 0")
+    return seconds
+
+
 def cluster_of(given: argparse.Namespace) -> Cluster:
     """What these flags say."""
-    return Cluster(kubeconfig=given.kubeconfig, context=given.context, namespace=given.namespace)
+    return Cluster(
+        kubeconfig=given.kubeconfig,
+        context=given.context,
+        namespace=given.namespace,
+        impersonation=_impersonation(given),
+        request_timeout_seconds=getattr(given, "request_timeout", REQUEST_TIMEOUT_SECONDS),
+    )
+
+
+def _impersonation(given: argparse.Namespace) -> tuple[tuple[str, str], ...]:
+    """The headers of `--as` and `--as-group`. Raises ValueError for a group without a user, which the API server would refuse."""
+    user, groups = getattr(given, "as_user", ""), getattr(given, "as_group", ())
+    if groups and not user:
+        raise ValueError("--as-group is for the user of --as: give both")
+    named = (("Impersonate-User", user),) if user else ()
+    return (*named, *(("Impersonate-Group", group) for group in groups))
 
 
 def given_target(parser: FlagParser, text: str, namespace: str) -> AutoscalerName:

@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import PurePosixPath
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
@@ -19,9 +20,13 @@ from kubectl_loadline.cluster.flags import (
 )
 from kubectl_loadline.cluster.programs import adapter_of
 from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag, prometheus_url
+from kubectl_loadline.terminal.exit_codes import FOUND
 from wire.api.status import StatusError
 from wire.kube.client import decoded
 from wire.process.command_line.parsing import FlagParser
+
+FAULTY: Final = 2
+"""The exit code of `loadline-adapter check` for a configuration that is not usable; the flags are right, since this command sets them."""
 
 
 class _ConfigMap(msgspec.Struct, frozen=True):
@@ -29,7 +34,7 @@ class _ConfigMap(msgspec.Struct, frozen=True):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0: usable; 1: usable, but not everything could be checked; 2: not usable."""
+    """0: usable; 1: usable, but not everything could be checked; 2: a flag is wrong; 3: not usable."""
     given = parser().parse_args(arguments)
     return ended("check", _check(given))
 
@@ -50,9 +55,18 @@ async def _check(given: Namespace) -> int:
             arguments.append(f"--prometheus-url={url}")
         except Unreachable as error:
             print(f"kubectl loadline check: without Prometheus: {error}", file=sys.stderr)
-        return await run_adapter(
-            "check", [*arguments, *cluster_arguments(cluster)], stdin=configuration
+        code = await run_adapter(
+            "check",
+            [*arguments, *cluster_arguments(cluster)],
+            progress=session.progress,
+            stdin=configuration,
         )
+    return exit_code(code)
+
+
+def exit_code(of_adapter: int) -> int:
+    """That of the plugin for that of `loadline-adapter check`."""
+    return FOUND if of_adapter == FAULTY else of_adapter
 
 
 async def _configuration(session: Session, adapter: RunningProgram) -> bytes:
@@ -88,7 +102,7 @@ def parser() -> FlagParser:
         notes="You need these rights: list deployments in all namespaces, or --adapter; get configmaps in the adapter's "
         "namespace; and for Prometheus get services, list and get pods, get and create pods/portforward in its namespace.\n\n"
         "Exit code 0: the configuration is valid. 1: it is valid, but Prometheus or the cluster could not be reached. "
-        "2: it is invalid or, with --strict, there is a warning.",
+        "2: a flag is wrong. 3: the configuration is invalid or, with --strict, there is a warning.",
     )
     parser.add_argument(
         "files",
@@ -97,7 +111,7 @@ def parser() -> FlagParser:
         help="files to check (default: the running configuration)",
     )
     parser.add_boolean(
-        "--strict", help="exit with 2 on a warning too, such as a rule that yields nothing"
+        "--strict", help="exit with 3 on a warning too, such as a rule that yields nothing"
     )
     add_prometheus_flag(parser)
     add_cluster_flags(parser)

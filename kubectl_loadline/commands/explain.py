@@ -56,6 +56,7 @@ async def _explain(given: Namespace, target: AutoscalerName | str) -> int:
                     *arguments,
                     *cluster_arguments(cluster),
                 ),
+                progress=session.progress,
             )
             if forward.problem:
                 raise Unreachable(f"the {adapter} closed the connection: {forward.problem}")

@@ -9,14 +9,16 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
-from kubectl_loadline.cluster.connecting import OK, Session, Unreachable, connected, ended, existing
+from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, ended, existing
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
+    add_impersonation_flags,
     add_program_flag,
     cluster_of,
     given_target,
 )
 from kubectl_loadline.cluster.programs import scaler_of
+from kubectl_loadline.cluster.reported_requests import ReportedRequests
 from kubectl_loadline.cluster.scaler_settings import settings_in_cluster
 from kubectl_loadline.decisions.simulated import (
     Simulation,
@@ -24,6 +26,9 @@ from kubectl_loadline.decisions.simulated import (
     printed,
     simulate,
 )
+from kubectl_loadline.terminal.documents import add_output_flag, rendered
+from kubectl_loadline.terminal.exit_codes import OK
+from scaler.algorithm.derivation import encoded
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import WatchedKind
 from scaler.runtime.clients import Clients
@@ -57,12 +62,15 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
         )
         clients = Clients.over(session.connection)
         try:
-            mapper = RestMapper(clients.requests)
+            requests = ReportedRequests(clients.requests, session.progress)
+            metrics = ReportedRequests(clients.metrics, session.progress)
+            mapper = RestMapper(requests)
             await mapper.refresh()
-            decision = await simulate(simulation, clients.requests, clients.metrics, mapper)
+            decision = await simulate(simulation, requests, metrics, mapper)
         finally:
             await clients.close()
-    print(printed(decision, settings, given.output))
+    document = encoded(decision.derivation)
+    print(rendered(given.output, document, lambda: printed(decision, settings, "text")))
     return OK
 
 
@@ -103,6 +111,7 @@ def parser() -> FlagParser:
     parser.add_argument("autoscaler", metavar="NAME", help=f"the autoscaler: {FORMS}")
     add_simulation_flags(parser)
     add_cluster_flags(parser)
-    parser.add_output()
+    add_impersonation_flags(parser)
+    add_output_flag(parser)
     add_program_flag(parser, "scaler")
     return parser

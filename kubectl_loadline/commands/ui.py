@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 from aiohttp import web
 
-from kubectl_loadline.cluster.connecting import OK, Unreachable, connected, ended
+from kubectl_loadline.cluster.connecting import Unreachable, connected, ended
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
@@ -22,6 +22,7 @@ from kubectl_loadline.page.deciding import Deciding
 from kubectl_loadline.page.guard import new_token
 from kubectl_loadline.page.series import PictureSource
 from kubectl_loadline.page.server import Page
+from kubectl_loadline.terminal.exit_codes import OK
 from scaler.runtime.clients import Clients
 from wire.process.background_tasks import BackgroundTasks
 from wire.process.command_line.parsing import FlagParser, port
@@ -53,7 +54,10 @@ async def _serve(given: Namespace) -> int:
         )
         await deciding.start()
         autoscalers = await watched(clients.watches, session.namespace)
-        await autoscalers.start(background)
+        async with session.progress.waiting_for("listing the autoscalers"):
+            await autoscalers.start(background)
+        # From now on the page waits, and not the user of the terminal.
+        session.progress.end()
         pictures = PictureSource(session, url=given.prometheus_url, adapter=given.program)
         stack.push_async_callback(pictures.close)
         token = new_token()
@@ -90,7 +94,7 @@ def parser() -> FlagParser:
     """The flags of `ui`."""
     parser = FlagParser(
         prog="kubectl loadline ui",
-        description="Serve a page on 127.0.0.1 with every autoscaler that you may list: what it wants, why, what holds it, its "
+        description="Serve a page on 127.0.0.1 with every autoscaler that you may list: its desired replicas, why, what limits it, its "
         "last hours, and what it would decide with other values. Nothing is written.",
         examples=[
             ("Open the page in the browser", "kubectl loadline ui"),

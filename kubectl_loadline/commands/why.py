@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName, short_name
 from kubectl_loadline.cluster.connecting import (
-    OK,
-    UNREADABLE,
     Unreachable,
     connected,
     ended,
@@ -24,6 +22,9 @@ from kubectl_loadline.cluster.flags import (
 from kubectl_loadline.cluster.programs import scaler_of
 from kubectl_loadline.cluster.scaler_decisions import decision_of
 from kubectl_loadline.decisions.last import printed
+from kubectl_loadline.decisions.metric_names import in_prometheus_words
+from kubectl_loadline.terminal.documents import add_output_flag, rendered
+from kubectl_loadline.terminal.exit_codes import FAILED, OK
 from scaler.api.autoscaler import Autoscaler
 from wire.api import kube_json
 from wire.process.command_line.parsing import FlagParser
@@ -42,13 +43,16 @@ async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> in
         kind, namespace, body = await existing(session, target)
         try:
             scaler = await scaler_of(session, kind, namespace, given.program)
-            decision = await decision_of(
-                session,
-                cluster,
-                scaler,
-                f"{namespace}/{target.name}",
-                skips_verification=given.insecure_skip_tls_verify,
-            )
+            async with session.progress.waiting_for(
+                f"waiting for the last decision of the {scaler}"
+            ):
+                decision = await decision_of(
+                    session,
+                    cluster,
+                    scaler,
+                    f"{namespace}/{target.name}",
+                    skips_verification=given.insecure_skip_tls_verify,
+                )
         except Unreachable as error:
             print(f"kubectl loadline why: {error}", file=sys.stderr)
             summary = _summary(body)
@@ -59,14 +63,16 @@ async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> in
                 f"{short_name(kind)}/{target.name} -n {namespace}",
                 file=sys.stderr,
             )
-            return UNREADABLE
-    print(printed(decision, given.output))
+            return FAILED
+    print(rendered(given.output, decision, lambda: printed(decision, "text")))
     return OK
 
 
 def _summary(body: bytes) -> str:
     status = kube_json.decode(body, Autoscaler).status
-    return status.decision.summary if status is not None and status.decision is not None else ""
+    if status is None or status.decision is None:
+        return ""
+    return in_prometheus_words(status.decision.summary)
 
 
 def parser() -> FlagParser:
@@ -86,7 +92,7 @@ def parser() -> FlagParser:
     )
     parser.add_argument("autoscaler", metavar="NAME", help=f"the autoscaler: {FORMS}")
     add_cluster_flags(parser)
-    parser.add_output()
+    add_output_flag(parser)
     add_program_flag(parser, "scaler")
     add_verification_flag(parser)
     return parser

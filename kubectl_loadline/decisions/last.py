@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from kubectl_loadline.decisions.metric_names import explained
 from scaler.algorithm.derivation import decoded
-from scaler.algorithm.why import explain
 from scaler.extensions import EXTENSIONS, STEP_TYPES
 from scaler.runtime.debug_endpoint import DECISIONS
 from wire.api.status import StatusError, Unavailable
@@ -63,7 +63,7 @@ def printed(body: bytes, output: str) -> str:
     """The derivation as text or as indented JSON."""
     if output == "json":
         return msgspec.json.format(body, indent=2).decode()
-    return explain(decoded(body, STEP_TYPES), EXTENSIONS)
+    return explained(decoded(body, STEP_TYPES), EXTENSIONS)
 
 
 async def read_decision(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from kubectl_loadline.decisions.metric_names import explained
 from scaler.algorithm.decide import decide
 from scaler.algorithm.decision import Decision
 from scaler.algorithm.derivation import encoded
@@ -23,7 +24,6 @@ from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import Reading
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.simulated_readings import names_of, simulated
-from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Autoscaler, MetricSpec, metrics_of
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.metrics.measurements import Measurements
@@ -97,7 +97,7 @@ def printed(decision: Decision, settings: Settings, output: str) -> str:
     """The derivation as text, as of `why`, or as indented JSON."""
     if output == "json":
         return msgspec.json.format(encoded(decision.derivation), indent=2).decode()
-    return explain(decision.derivation, settings.extensions)
+    return explained(decision.derivation, settings.extensions)
 
 
 async def simulate_in_cluster(

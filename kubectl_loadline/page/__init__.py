@@ -1,1 +1,1 @@
-"""The page of `kubectl loadline ui`: every autoscaler, what it wants and why, its last hours, and a what-if."""
+"""The page of `kubectl loadline ui`: every autoscaler, its desired replicas and why, its last hours, and a what-if."""

@@ -16,7 +16,7 @@ _Key = Callable[[Row], Any]
 
 def _attention(row: Row) -> tuple[object, ...]:
     """Problems first, then what is limited, then those that want a change."""
-    return (not row.has_problem, not row.limited_by, row.current == row.wanted, *_name(row))
+    return (not row.has_problem, not row.limited_by, row.current == row.desired, *_name(row))
 
 
 def _name(row: Row) -> tuple[str, ...]:
@@ -27,8 +27,8 @@ ORDERS: Final[Mapping[str, _Key]] = {
     "attention": _attention,
     "name": _name,
     "target": lambda row: (row.target, *_name(row)),
-    "replicas": lambda row: (-1 if row.current is None else row.current, *_name(row)),
-    "wanted": lambda row: (-1 if row.wanted is None else row.wanted, *_name(row)),
+    "current": lambda row: (-1 if row.current is None else row.current, *_name(row)),
+    "desired": lambda row: (-1 if row.desired is None else row.desired, *_name(row)),
 }
 
 

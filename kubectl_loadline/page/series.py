@@ -1,4 +1,4 @@
-"""The last hours of an autoscaler as two series: the replicas that there were, and those that were wanted."""
+"""The last hours of an autoscaler as two series: the replicas that there were, and those that were desired."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
 
     times: tuple[float, ...] = ()
     replicas: tuple[float | None, ...] = ()
-    wanted: tuple[float | None, ...] = ()
+    desired: tuple[float | None, ...] = ()
     basis: str = ""
 
 
@@ -56,7 +56,7 @@ class PictureSource:
         end -= end % step
         try:
             url = await self._reached()
-            replicas, wanted = await asyncio.gather(
+            replicas, desired = await asyncio.gather(
                 *(
                     recorded(
                         url,
@@ -73,9 +73,9 @@ class PictureSource:
         except Unavailable as error:
             await self._close(error.message)
             return remembered(body, row, error.message)
-        if not replicas and not wanted:
+        if not replicas and not desired:
             return remembered(body, row, "Prometheus has no metrics of the scaler for it")
-        return joined(replicas, wanted, f"Recorded by Prometheus, one sample per {step:g} s.")
+        return joined(replicas, desired, f"Recorded by Prometheus, one sample per {step:g} s.")
 
     async def close(self) -> None:
         """Close the connection."""
@@ -102,13 +102,13 @@ class PictureSource:
         await self._stack.aclose()
 
 
-def joined(replicas: Series, wanted: Series, basis: str) -> Picture:
+def joined(replicas: Series, desired: Series, basis: str) -> Picture:
     """Both series on one time axis."""
-    times = tuple(sorted({*replicas, *wanted}))
+    times = tuple(sorted({*replicas, *desired}))
     return Picture(
         times=times,
         replicas=tuple(replicas.get(at) for at in times),
-        wanted=tuple(wanted.get(at) for at in times),
+        desired=tuple(desired.get(at) for at in times),
         basis=basis,
     )
 
@@ -116,16 +116,16 @@ def joined(replicas: Series, wanted: Series, basis: str) -> Picture:
 def remembered(body: bytes, row: Row, problem: str) -> Picture:
     """The recommendations in the status of a LoadAutoscaler, before windows and bounds; `problem` says why not more."""
     steps = stored_memory(body).history.recommendations or ()
-    wanted: Series = {}
+    desired: Series = {}
     for step in steps:
-        wanted[step.since_unix_seconds] = float(step.replicas)
-        wanted[step.until_unix_seconds] = float(step.replicas)
-    replicas = {max(wanted): float(row.current)} if wanted and row.current is not None else {}
+        desired[step.since_unix_seconds] = float(step.replicas)
+        desired[step.until_unix_seconds] = float(step.replicas)
+    replicas = {max(desired): float(row.current)} if desired and row.current is not None else {}
     source = (
         "The recommendations in its status, before windows and bounds"
-        if wanted
+        if desired
         else "Its status holds no recommendations"
     )
     return joined(
-        replicas, wanted, f"{source}. The history before that is not available: {problem}."
+        replicas, desired, f"{source}. The history before that is not available: {problem}."
     )

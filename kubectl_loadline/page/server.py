@@ -9,6 +9,7 @@ import msgspec
 from aiohttp import web
 
 from kubectl_loadline.cluster.autoscaler_name import KINDS, short_name
+from kubectl_loadline.decisions.metric_names import explained
 from kubectl_loadline.libraries import require
 from kubectl_loadline.page.autoscalers import Autoscalers
 from kubectl_loadline.page.deciding import Deciding
@@ -18,7 +19,6 @@ from kubectl_loadline.page.selection import ORDERS, selection_of, shown
 from kubectl_loadline.page.series import PictureSource
 from kubectl_loadline.page.sliders import sliders
 from kubectl_loadline.status.row import LIMITS, Row
-from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Autoscaler, metrics_of
 from scaler.api.kinds import WatchedKind
 from scaler.extensions import EXTENSIONS
@@ -90,16 +90,16 @@ class Page:
         kind = KIND_OF[row.kind]
         try:
             autoscaler = kube_json.decode(await self._deciding.object(kind, row), Autoscaler)
-            explained = await self._deciding.explained(kind, row)
+            found = await self._deciding.explained(kind, row)
         except (StatusError, Unavailable, ValueError) as error:
             return self._rendered("problem.html", problem=str(error))
         return self._rendered(
             "decision.html",
             row=row,
-            source=explained.source,
-            lines=explain(explained.derivation, EXTENSIONS).splitlines(),
-            sliders=sliders(metrics_of(autoscaler.spec), explained.derivation),
-            replicas=explained.derivation.current_replicas,
+            source=found.source,
+            lines=explained(found.derivation, EXTENSIONS).splitlines(),
+            sliders=sliders(metrics_of(autoscaler.spec), found.derivation),
+            replicas=found.derivation.current_replicas,
         )
 
     async def what_if(self, request: web.Request) -> web.Response:
@@ -111,7 +111,7 @@ class Page:
             )
         except (StatusError, Unavailable, ValueError) as error:
             return self._rendered("problem.html", problem=str(error))
-        headline, *lines = explain(decision.derivation, EXTENSIONS).splitlines()
+        headline, *lines = explained(decision.derivation, EXTENSIONS).splitlines()
         return self._rendered("what_if.html", headline=headline, lines=lines)
 
     async def series(self, request: web.Request) -> web.Response:

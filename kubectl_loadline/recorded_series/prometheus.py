@@ -12,6 +12,7 @@ import msgspec
 
 from kubectl_loadline.recorded_series.files import Samples, summed
 from kubectl_loadline.recorded_series.queries import Selected
+from kubectl_loadline.terminal.progress import Progress
 from wire.prometheus.access import FileCredentials
 from wire.prometheus.options import PrometheusOptions
 from wire.prometheus.query_api import PrometheusQueries
@@ -28,9 +29,6 @@ RESPONSE_BYTES_MAX: Final = 256 * 2**20
 SCRAPE_SECONDS: Final = 30.0
 
 Answer = TypeVar("Answer")
-
-Progress = Callable[[str, int, int], None]
-"""Called with a query's name, how many of its chunks are read, and how many there are."""
 
 
 class SeriesUnavailable(Exception):

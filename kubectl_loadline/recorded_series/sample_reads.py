@@ -7,9 +7,9 @@ import msgspec
 from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS, Recording
 from kubectl_loadline.backtest.series import series_of
 from kubectl_loadline.recorded_series.files import Samples, UnusableSeries
-from kubectl_loadline.recorded_series.progress import shown_progress
 from kubectl_loadline.recorded_series.prometheus import SeriesClient, TimeSpan
 from kubectl_loadline.recorded_series.queries import Selected
+from kubectl_loadline.terminal.progress import shown_progress
 
 
 class FoundSamples(msgspec.Struct, frozen=True):

@@ -8,13 +8,13 @@ import msgspec
 class DryRunComparison(msgspec.Struct, frozen=True, kw_only=True):
     """Over the `hours` for which both counts are recorded.
 
-    `short_minutes`: the target had fewer replicas than wanted; `short_replica_hours`: how many fewer, over that time.
+    `short_minutes`: the target had fewer replicas than desired; `short_replica_hours`: how many fewer, over that time.
     `excess_*`: the target had more.
     """
 
     hours: float
     actual_replica_hours: float
-    wanted_replica_hours: float
+    desired_replica_hours: float
     short_minutes: float
     short_replica_hours: float
     excess_minutes: float
@@ -23,17 +23,17 @@ class DryRunComparison(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def saved_replica_hours(self) -> float:
         """How many replica-hours fewer it would have used; negative if more."""
-        return self.actual_replica_hours - self.wanted_replica_hours
+        return self.actual_replica_hours - self.desired_replica_hours
 
 
 def compare(
-    actual: Mapping[float, float], wanted: Mapping[float, float], *, step_seconds: float
+    actual: Mapping[float, float], desired: Mapping[float, float], *, step_seconds: float
 ) -> DryRunComparison | None:
-    """`actual` and `wanted` are replicas by time, one sample per step; None if no sample has both.
+    """`actual` and `desired` are replicas by time, one sample per step; None if no sample has both.
 
     A step in which one of them is missing does not count, so gaps of the recording add no replica-hours.
     """
-    pairs = [(actual[at], wanted[at]) for at in actual.keys() & wanted.keys()]
+    pairs = [(actual[at], desired[at]) for at in actual.keys() & desired.keys()]
     if not pairs:
         return None
     hours = step_seconds / 3600
@@ -43,7 +43,7 @@ def compare(
     return DryRunComparison(
         hours=len(pairs) * hours,
         actual_replica_hours=sum(have for have, _ in pairs) * hours,
-        wanted_replica_hours=sum(want for _, want in pairs) * hours,
+        desired_replica_hours=sum(want for _, want in pairs) * hours,
         short_minutes=len(short) * minutes,
         short_replica_hours=sum(short) * hours,
         excess_minutes=len(excess) * minutes,

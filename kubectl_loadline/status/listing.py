@@ -1,6 +1,6 @@
 """Every autoscaler of a namespace or of the cluster, of both kinds, as rows."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import msgspec
 
@@ -22,44 +22,50 @@ class _List(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows, sorted by namespace, name and kind; `refused` is why one of the kinds is missing."""
+    """The rows, sorted by namespace, name and kind, of the `kinds`; `refused` is why one of them is missing."""
 
     rows: tuple[Row, ...]
+    kinds: tuple[WatchedKind, ...] = ()
     refused: str | None = None
 
 
-async def listed(client: Reader, namespace: str) -> Listing:
+async def listed(client: Reader, namespace: str, *, label_selector: str = "") -> Listing:
     """Of all namespaces if `namespace` is empty. A cluster without the kind LoadAutoscaler has HPAs only.
 
     A kind that the user may not list is left out. Raises `StatusError` if that is true of both, and `Unavailable`.
     """
     found: list[Row] = []
+    kinds: list[WatchedKind] = []
     refusals: list[StatusError] = []
+    params = {"labelSelector": label_selector} if label_selector else {}
     for kind in KINDS:
         try:
-            found += [row_of(each, kind) async for each in _objects(client, kind, namespace)]
+            found += [
+                row_of(each, kind)
+                async for each in _objects(client, kind.collection(namespace), params)
+            ]
         except StatusError as error:
-            if error.code != 403:
+            if error.code == 403:
+                refusals.append(error)
+            elif error.code != 404:
                 raise
-            refusals.append(error)
+        else:
+            kinds.append(kind)
     if len(refusals) == len(KINDS):
         raise refusals[0]
     return Listing(
         rows=tuple(sorted(found, key=lambda each: (each.namespace, each.name, each.kind))),
+        kinds=tuple(kinds),
         refused="; ".join(each.message for each in refusals) or None,
     )
 
 
-async def _objects(client: Reader, kind: WatchedKind, namespace: str) -> AsyncIterator[Autoscaler]:
-    params = {"limit": str(PAGE_SIZE)}
+async def _objects(
+    client: Reader, path: str, selectors: Mapping[str, str]
+) -> AsyncIterator[Autoscaler]:
+    params = {"limit": str(PAGE_SIZE), **selectors}
     while True:
-        try:
-            body = await client.get(kind.collection(namespace), params)
-        except StatusError as error:
-            if error.code == 404:
-                return
-            raise
-        page = decoded(body, _List, what=f"{kind.kind}List")
+        page = decoded(await client.get(path, params), _List, what="list of autoscalers")
         for each in page.items:
             yield each
         if not page.metadata.continue_:

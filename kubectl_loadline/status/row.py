@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from kubectl_loadline.cluster.autoscaler_name import short_name
+from kubectl_loadline.decisions.metric_names import in_prometheus_words
 from scaler.api.autoscaler import (
     Autoscaler,
     AutoscalerStatus,
@@ -55,7 +56,7 @@ _STABILIZED: Final = ("ScaleUpStabilized", "ScaleDownStabilized")
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person wants to know first. `current` and `wanted` are None while they are not known."""
+    """What a user needs first. `current` and `desired` are None while they are not known."""
 
     kind: str
     namespace: str
@@ -64,7 +65,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     min: int
     max: int
     current: int | None = None
-    wanted: int | None = None
+    desired: int | None = None
     limited_by: tuple[str, ...] = ()
     reason: str = ""
     dry_run: bool = False
@@ -73,6 +74,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     def key(self) -> str:
         """`la/shop/web`."""
         return f"{self.kind}/{self.namespace}/{self.name}"
+
+    @property
+    def mode(self) -> str:
+        """`DryRun` or `Enforce`."""
+        return "DryRun" if self.dry_run else "Enforce"
 
     @property
     def has_problem(self) -> bool:
@@ -108,7 +114,7 @@ def row_of(autoscaler: Autoscaler, kind: WatchedKind) -> Row:
         row,
         **bounds,
         current=status.current_replicas if is_known else None,
-        wanted=status.desired_replicas if is_known else None,
+        desired=status.desired_replicas if is_known else None,
         limited_by=tuple(each for each in LIMITS if each in limits),
         reason=_reason(status),
     )
@@ -155,7 +161,7 @@ def _is(condition: Condition | None, status: ConditionStatus) -> bool:
 def _reason(status: AutoscalerStatus) -> str:
     """One phrase: that of the status, or for an HPA the message of the condition that matters most."""
     if status.decision is not None and status.decision.summary:
-        return status.decision.summary
+        return in_prometheus_words(status.decision.summary)
     conditions = {each.type: each for each in status.conditions or ()}
     for type_, matters in (
         (ConditionType.ABLE_TO_SCALE, ConditionStatus.FALSE),

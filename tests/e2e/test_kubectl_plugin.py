@@ -244,7 +244,7 @@ def test_status_lists_what_every_autoscaler_wants(loadline):
     assert lines[0].split()[:4] == ["NAMESPACE", "NAME", "TARGET", "MIN"]
     assert " ".join(lines[1].split()[:8]) == "shop la/web Deployment/web 1 9 4 4 Enforce"
     [row] = json.loads(loadline("status", "-A", "-o", "json"))["autoscalers"]
-    assert (row["current"], row["wanted"]) == (4, 4)
+    assert (row["current"], row["desired"]) == (4, 4)
 
 
 def test_status_of_a_dry_run_compares_it_with_what_was(loadline, exporter, prometheus):
@@ -269,7 +269,7 @@ def test_status_of_a_dry_run_compares_it_with_what_was(loadline, exporter, prome
     found = document["dry_run"]["comparison"]
     assert found["excess_minutes"] > 0
     assert found["short_minutes"] == 0
-    assert found["wanted_replica_hours"] / found["actual_replica_hours"] == pytest.approx(4 / 6)
+    assert found["desired_replica_hours"] / found["actual_replica_hours"] == pytest.approx(4 / 6)
 
 
 def test_backtest_finds_prometheus_and_the_queries_of_the_adapter(loadline, tmp_path, prometheus):

@@ -19,7 +19,7 @@ from kubectl_loadline.backtest.recording import Recording, columns_of
 from kubectl_loadline.backtest.report import OnDecision, Report, Request, backtest
 from kubectl_loadline.backtest.text import text_of
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
-from kubectl_loadline.cluster.connecting import OK, Unreachable, ended
+from kubectl_loadline.cluster.connecting import Unreachable, ended
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
@@ -37,8 +37,10 @@ from kubectl_loadline.commands.backtest.options import (
 from kubectl_loadline.recorded_series.files import write_csv
 from kubectl_loadline.recorded_series.found import RecordedSeries, StartUp
 from kubectl_loadline.recorded_series.of_metrics import series_of_metrics
-from kubectl_loadline.recorded_series.progress import shown_progress
-from kubectl_loadline.recorded_series.prometheus import Progress, SeriesUnavailable
+from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
+from kubectl_loadline.terminal.documents import add_output_flag, rendered
+from kubectl_loadline.terminal.exit_codes import OK
+from kubectl_loadline.terminal.progress import Progress, shown_progress
 from scaler.algorithm.derivation import encoded
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
@@ -91,6 +93,8 @@ async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) ->
                 calendars=found.calendars,
             )
         return compare(given, inputs)
+    except BrokenPipeError:
+        raise
     except (SeriesUnavailable, OSError) as error:
         raise Unreachable(str(error)) from error
 
@@ -123,10 +127,8 @@ def compare(given: argparse.Namespace, inputs: Inputs) -> int:
 
 
 def printed(report: Report, output: str) -> str:
-    """As text, or as indented JSON."""
-    if output == "json":
-        return msgspec.json.format(msgspec.json.encode(report), indent=2).decode()
-    return text_of(report)
+    """In the format of `-o`."""
+    return rendered(output, msgspec.json.encode(report), lambda: text_of(report))
 
 
 def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:
@@ -201,7 +203,9 @@ def draw(
     # Only this needs matplotlib.
     from kubectl_loadline.commands.backtest.pictures import frontier_of, pictures
 
-    drawn = pictures(request, report, played, frontier_of(request))
+    with shown_progress() as progress:
+        frontier = frontier_of(request, progress)
+    drawn = pictures(request, report, played, frontier)
     if given.plots is not None:
         given.plots.mkdir(parents=True, exist_ok=True)
         for name, png in drawn.items():
@@ -328,7 +332,7 @@ def parser() -> FlagParser:
         help="write the pictures to this directory, as PNG",
     )
     parser.add_file("--html", help="write a page with the result and the pictures to this file")
-    parser.add_output()
+    add_output_flag(parser)
     cluster = parser.group("cluster")
     add_cluster_flags(cluster)
     add_program_flag(cluster, "adapter")

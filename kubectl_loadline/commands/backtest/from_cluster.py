@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from kubectl_loadline.cluster.adapter_program import adapter_arguments, cluster_arguments
+from kubectl_loadline.cluster.adapter_program import (
+    ADAPTER_PROCESS,
+    adapter_arguments,
+    cluster_arguments,
+)
 from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, short_name
 from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, existing
 from kubectl_loadline.cluster.flags import cluster_of
@@ -122,9 +126,12 @@ async def _explained(
     name = f"{short_name(present.kind)}/{autoscaler.metadata.namespace}/{autoscaler.metadata.name}"
     try:
         adapter = await adapter_of(session, given.program)
-        async with adapter_arguments(
-            session, adapter, skips_verification=given.insecure_skip_tls_verify
-        ) as (_, arguments):
+        async with (
+            adapter_arguments(
+                session, adapter, skips_verification=given.insecure_skip_tls_verify
+            ) as (_, arguments),
+            session.progress.waiting_for("reading the queries of the adapter"),
+        ):
             return await _explain(name, [*arguments, *cluster_arguments(cluster_of(given))])
     except (Unreachable, Unavailable, StatusError) as error:
         _note(f"without the queries of the adapter, because {error}")
@@ -133,7 +140,7 @@ async def _explained(
 
 async def _explain(name: str, arguments: Sequence[str]) -> Sequence[Explained]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "adapter", "explain", name, "--output=json", *arguments,
+        sys.executable, "-P", "-m", ADAPTER_PROCESS, "explain", name, "--output=json", *arguments,
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     output, _ = await process.communicate()

@@ -16,6 +16,7 @@ from kubectl_loadline.backtest.comparison import (
 )
 from kubectl_loadline.backtest.report import Report, Request
 from kubectl_loadline.libraries import require
+from kubectl_loadline.terminal.progress import Progress
 
 # The targets of the frontier, as shares of the given ones.
 FACTORS = (0.7, 0.85, 1.0, 1.1, 1.2)
@@ -26,14 +27,15 @@ Axes = Any  # matplotlib has no types for what its layouts return
 Frontier = Mapping[str, Sequence[Result]]
 
 
-def frontier_of(request: Request) -> Frontier:
+def frontier_of(request: Request, progress: Progress) -> Frontier:
     """Of each policy, the results with other targets, at the median start-up time."""
     found: dict[str, Sequence[Result]] = {}
     for policy in request.policies:
-        played = [
-            play(scaled_targets(policy, factor), request.scenario, request.start_ups[0])
-            for factor in FACTORS
-        ]
+        played: list[Played] = []
+        for factor in FACTORS:
+            progress(f"{policy.name} with other targets", len(played), len(FACTORS))
+            changed = scaled_targets(policy, factor)
+            played.append(play(changed, request.scenario, request.start_ups[0]))
         found[policy.name] = results(played, request.scenario)
     return found
 

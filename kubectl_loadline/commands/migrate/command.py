@@ -4,13 +4,18 @@ import argparse
 from collections.abc import Sequence
 
 from kubectl_loadline.cluster.connecting import connected, ended
-from kubectl_loadline.cluster.flags import add_cluster_flags, cluster_of
+from kubectl_loadline.cluster.flags import (
+    add_cluster_flags,
+    add_impersonation_flags,
+    add_request_timeout_flag,
+    cluster_of,
+)
 from kubectl_loadline.commands.migrate.shared import migrated_cluster, migrated_files, parser_of
 from wire.process.command_line.parsing import FlagParser
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0: everything is converted, or agrees; 1: something is not; 2: the input is wrong."""
+    """0: everything is converted, or agrees; 1: the cluster cannot be read; 2: the input is wrong; 3: something is not."""
     return ended("migrate", _migrated(parser().parse_args(arguments)))
 
 
@@ -27,4 +32,6 @@ def parser() -> FlagParser:
     parser = parser_of("kubectl loadline", all_namespaces=" -A", why="kubectl loadline why")
     parser.add_boolean("-A", "--all-namespaces", help="read all namespaces of the cluster")
     add_cluster_flags(parser)
+    add_impersonation_flags(parser)
+    add_request_timeout_flag(parser)
     return parser

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from kubectl_loadline.commands.migrate.shared import (
-    INCOMPLETE,
-    WRONG_INPUT,
     WrongInput,
     migrated_cluster,
     migrated_files,
     parser_of,
 )
+from kubectl_loadline.terminal.exit_codes import FAILED, WRONG
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
@@ -22,7 +21,7 @@ from wire.process.event_loop import run
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0: everything is converted, or agrees; 1: something is not; 2: the input is wrong."""
+    """0: everything is converted, or agrees; 1: the cluster cannot be read; 2: the input is wrong; 3: something is not."""
     given = parser().parse_args(arguments)
     try:
         if given.files and not given.compare:
@@ -30,10 +29,10 @@ def main(arguments: Sequence[str]) -> int:
         return run(_migrated(given))
     except (StatusError, Unavailable) as error:
         print(f"loadline-scaler migrate: {error.message}", file=sys.stderr)
-        return INCOMPLETE
+        return FAILED
     except (WrongInput, ConnectionConfigError) as error:
         print(f"loadline-scaler migrate: {error}", file=sys.stderr)
-        return WRONG_INPUT
+        return WRONG
 
 
 async def _migrated(given: argparse.Namespace) -> int:

@@ -20,12 +20,9 @@ from kubectl_loadline.migration import (
     from_hpa,
     from_scaled_object,
 )
+from kubectl_loadline.terminal.exit_codes import FOUND, OK
 from wire.kube.requests import Reader
 from wire.process.command_line.parsing import FlagParser
-
-OK: Final = 0
-INCOMPLETE: Final = 1
-WRONG_INPUT: Final = 2
 
 Json = dict[str, Any]
 CONVERSIONS: Final = {"HorizontalPodAutoscaler": from_hpa, "ScaledObject": from_scaled_object}
@@ -73,8 +70,8 @@ def parser_of(program: str, *, all_namespaces: str, why: str) -> FlagParser:
                 f"{program} migrate --compare{all_namespaces}",
             ),
         ],
-        notes="Exit code 0: every object is converted; with --compare, all agree. 1: an object has no counterpart, the "
-        "cluster could not be read, or --compare found a difference. 2: a flag or a file is wrong.",
+        notes="Exit code 0: every object is converted; with --compare, all agree. 1: the cluster could not be read. 2: a flag or "
+        "a file is wrong. 3: an object has no counterpart, or --compare found a difference.",
     )
     parser.set_defaults(why=why)
     parser.add_argument(
@@ -134,7 +131,7 @@ def _converted(originals: Sequence[Json], *, rules_file: Path | None, dry_run: b
         f"{len(converted)} of {len(originals) - skipped} autoscalers converted{others}",
         file=sys.stderr,
     )
-    return INCOMPLETE if failed else OK
+    return FOUND if failed else OK
 
 
 def _write_rules(converted: Sequence[Converted], file: Path | None) -> None:
@@ -176,7 +173,7 @@ def _report(comparisons: Sequence[Comparison], *, why: str) -> int:
         print(_comparison_line(each, why))
     agreeing = sum(each.agrees for each in comparisons)
     print(f"{agreeing} of {len(comparisons)} agree", file=sys.stderr)
-    return OK if comparisons and agreeing == len(comparisons) else INCOMPLETE
+    return OK if comparisons and agreeing == len(comparisons) else FOUND
 
 
 def _comparison_line(comparison: Comparison, why: str) -> str:

@@ -5,7 +5,9 @@ Nothing is written to the cluster. The proposal is a LoadAutoscaler in DryRun, w
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +16,7 @@ import yaml
 from kubectl_loadline.backtest.comparison import Range, Scenario
 from kubectl_loadline.backtest.metric_models import DELAY_SECONDS, ModelOptions, models_of
 from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS, Recording
-from kubectl_loadline.cluster.connecting import OK, Unreachable, connected, ended
+from kubectl_loadline.cluster.connecting import Unreachable, connected, ended
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
@@ -26,7 +28,6 @@ from kubectl_loadline.commands.backtest.options import add_history_flags, amount
 from kubectl_loadline.commands.suggest.recorded_series import RATE_WINDOW, query_of, recorded_series
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import sends_credentials
-from kubectl_loadline.recorded_series.progress import shown_progress
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from kubectl_loadline.suggest.knee import full_load
 from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of, manifest_of
@@ -34,6 +35,9 @@ from kubectl_loadline.suggest.search import Problem, searched
 from kubectl_loadline.suggest.series_choice import CPU, judged
 from kubectl_loadline.suggest.suggestion import Suggestion
 from kubectl_loadline.suggest.text import commented
+from kubectl_loadline.terminal.documents import add_output_flag, rendered
+from kubectl_loadline.terminal.exit_codes import FOUND, OK
+from kubectl_loadline.terminal.progress import shown_progress
 from wire.process.command_line.parsing import FlagParser
 
 SHORT_PERCENT_MAX: Final = 0.5
@@ -46,8 +50,12 @@ LEAD_MARGIN_SECONDS: Final = 120
 LEAD_SECONDS: Final = (120, 1800)
 
 
+class NothingProposed(Exception):
+    """The history could be read, and nothing can be proposed from it; the message has the reason."""
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Print the proposal; returns 1 when history cannot be read, 2 when the command line or a file is wrong."""
+    """Print the proposal; returns 1 when history cannot be read, 2 when the command line or a file is wrong, 3 without a proposal."""
     flags = parser()
     given = flags.parse_args(arguments)
     if (given.name is None) == (given.workload is None):
@@ -72,27 +80,35 @@ async def _suggest(given: argparse.Namespace) -> int:
             ) as url:
                 history = await asyncio.to_thread(recorded_series, workload, given, url)
         return proposed(given, workload, history)
+    except NothingProposed as error:
+        print(f"kubectl loadline suggest: {error}", file=sys.stderr)
+        return FOUND
+    except BrokenPipeError:
+        raise
     except (SeriesUnavailable, OSError) as error:
         raise Unreachable(str(error)) from error
 
 
 def proposed(given: argparse.Namespace, workload: FoundWorkload, history: RecordedSeries) -> int:
-    """Search, and print. Raises ValueError if nothing can be proposed, and OSError for a file."""
+    """Search, and print. Raises `NothingProposed`, and OSError for a file."""
     suggestion = suggestion_of(given, workload, history)
     if given.rules is not None and suggestion.rules:
         given.rules.write_text(yaml.safe_dump(suggestion.rules, sort_keys=False), "utf-8")
-    if given.output == "json":
-        print(msgspec.json.format(msgspec.json.encode(suggestion), indent=2).decode())
-        return OK
-    print("\n".join(f"# {line}".rstrip() for line in commented(suggestion, given.rules)))
-    print(yaml.safe_dump(suggestion.load_autoscaler, sort_keys=False), end="")
+    document = msgspec.json.encode(suggestion)
+    print(rendered(given.output, document, lambda: _manifest(suggestion, given.rules)))
     return OK
+
+
+def _manifest(suggestion: Suggestion, rules: Path | None) -> str:
+    comment = "\n".join(f"# {line}".rstrip() for line in commented(suggestion, rules))
+    manifest = yaml.safe_dump(suggestion.load_autoscaler, sort_keys=False)
+    return f"{comment}\n{manifest}".removesuffix("\n")
 
 
 def suggestion_of(
     given: argparse.Namespace, workload: FoundWorkload, history: RecordedSeries
 ) -> Suggestion:
-    """Raises ValueError if no series can be scaled on."""
+    """Raises `NothingProposed` if no series can be scaled on, or the history is too short."""
     recording = history.recording
     found = judged(
         {
@@ -104,7 +120,7 @@ def suggestion_of(
     usable = [each.name for each in found if not each.rejected][:METRICS_MAX]
     if not usable:
         reasons = "; ".join(f"{each.name}: {each.rejected}" for each in found)
-        raise ValueError(f"no series of {workload.name} can be scaled on: {reasons}")
+        raise NothingProposed(f"no series of {workload.name} can be scaled on: {reasons}")
     span = _range(given, recording)
     full = {
         name: dict(given.capacity).get(name) or full_load(recording, name, span.times())
@@ -125,7 +141,8 @@ def suggestion_of(
 
         def tried(about: str) -> None:
             counts[about] = counts.get(about, 0) + 1
-            progress(about, counts[about], max(counts[about], 9))
+            # How many choices a step of the search tries is not known before.
+            progress(f"trying {about}", counts[about], None)
 
         result = searched(problem, tried)
     return Suggestion(
@@ -166,7 +183,7 @@ def _scenario(
 
 
 def _range(given: argparse.Namespace, recording: Recording) -> Range:
-    """Raises ValueError for a history that is too short to choose and to judge."""
+    """Raises `NothingProposed` for a history that is too short to choose and to judge."""
     step = recording.step_seconds
     series = [each for each in recording.series.values() if each.values]
     start, end = (
@@ -176,7 +193,7 @@ def _range(given: argparse.Namespace, recording: Recording) -> Range:
     if given.since is not None:
         start = max(start, int(end - given.since) // step * step)
     if end - start < HISTORY_STEPS_MIN * step:
-        raise ValueError(
+        raise NothingProposed(
             f"the history has only {end - start} s: it must have {HISTORY_STEPS_MIN} steps, better two weeks"
         )
     return Range(
@@ -235,8 +252,8 @@ def parser() -> FlagParser:
                 "kubectl loadline suggest --workload=web.yaml --history=web.csv",
             ),
         ],
-        notes="Exit code 0: an autoscaler is proposed. 1: the history cannot be read. 2: a flag or a file is wrong, or no "
-        "series can be scaled on.",
+        notes="Exit code 0: an autoscaler is proposed. 1: the history cannot be read. 2: a flag or a file is wrong. "
+        "3: nothing can be proposed: no series can be scaled on, or the history is too short.",
     )
     parser.add_argument(
         "name", metavar="KIND/NAME", nargs="?", help="the workload, such as deployment/web"
@@ -256,7 +273,7 @@ def parser() -> FlagParser:
     )  # fmt: skip
     parser.add_file("--rules", help="write the adapter's configuration for the metric to this file")
     add_history_flags(parser)
-    parser.add_output()
+    add_output_flag(parser)
     cluster = parser.group("cluster")
     add_cluster_flags(cluster)
     add_program_flag(cluster, "adapter")

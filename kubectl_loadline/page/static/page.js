@@ -19,9 +19,9 @@ function drawn(element, series) {
     series: [
       {},
       { label: "replicas", stroke: colour("--have"), width: 2, paths: steps, points: { show: series.times.length < 3 } },
-      { label: "wanted", stroke: colour("--wanted"), width: 2, dash: [6, 4], paths: steps, points: { show: series.times.length < 3 } },
+      { label: "desired", stroke: colour("--desired"), width: 2, dash: [6, 4], paths: steps, points: { show: series.times.length < 3 } },
     ],
-  }, [series.times, series.replicas, series.wanted], element);
+  }, [series.times, series.replicas, series.desired], element);
 }
 
 function range(values) {
@@ -44,7 +44,7 @@ async function showHours(form) {
   if (picture) picture.destroy();
   picture = series.times.length ? drawn(element, series) : null;
   // The same for readers who do not see the picture.
-  const summary = series.times.length ? `Replicas: ${range(series.replicas)}. Wanted: ${range(series.wanted)}. ` : "";
+  const summary = series.times.length ? `Replicas: ${range(series.replicas)}. Desired: ${range(series.desired)}. ` : "";
   text.textContent = summary + series.basis;
 }
 

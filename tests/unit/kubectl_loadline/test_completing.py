@@ -22,10 +22,10 @@ def words(found):
     ("line", "expected", "directive"),
     [
         (["wh"], ["why"], NO_FILES),
-        (["completion", ""], ["bash", "zsh", "tcsh"], NO_FILES),
+        (["completion", ""], ["bash", "zsh", "tcsh", "fish"], NO_FILES),
         (["why", ""], None, NO_FILES),
         (["why", "--ou"], ["--output"], NO_FILES),
-        (["why", "-o", ""], ["text", "json"], NO_FILES),
+        (["why", "-o", ""], ["text", "json", "yaml"], NO_FILES),
         (["why", "--output", "j"], ["json"], NO_FILES),
         (["why", "--kubeconfig", ""], [], FILES),
         (["why", "-n", ""], [], NO_FILES),

@@ -79,7 +79,7 @@ def test_without_a_file_for_rules_their_number_is_reported(tmp_path, capsys, mai
 def test_an_object_without_counterpart_is_reported_and_the_others_are_converted(
     tmp_path, capsys, main
 ):
-    assert main(["migrate", written(tmp_path, KAFKA, HPA)]) == 1
+    assert main(["migrate", written(tmp_path, KAFKA, HPA)]) == 3
     output = capsys.readouterr()
     assert "ScaledObject shop/events: none of its triggers (kafka) has a counterpart" in output.err
     assert yaml.safe_load(output.out)["metadata"]["name"] == "web"

@@ -5,17 +5,18 @@ import json
 import msgspec
 import pytest
 
-from kubectl_loadline.commands.status import remembered
+from kubectl_loadline.commands.status.of_one import remembered
 from kubectl_loadline.status.listing import listed
 from kubectl_loadline.status.row import Row
-from kubectl_loadline.status.text import detail, table
+from kubectl_loadline.status.table import table_of
+from kubectl_loadline.status.text import detail
 from tests.fakes.scaler import FakeKube
 from wire.api.status import StatusError, forbidden
 
 LAS = "/apis/loadline.io/v1beta1/loadautoscalers"
 HPAS = "/apis/autoscaling/v2/horizontalpodautoscalers"
 SPEC = {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 9}
-ROW = Row(kind="la", namespace="shop", name="web", target="Deployment/web", min=1, max=9, current=3, wanted=4)  # fmt: skip
+ROW = Row(kind="la", namespace="shop", name="web", target="Deployment/web", min=1, max=9, current=3, desired=4)  # fmt: skip
 
 
 def item(namespace, name):
@@ -60,19 +61,18 @@ async def test_a_kind_that_the_user_may_not_list_is_left_out_and_named():
 
 def test_the_table_has_one_line_per_autoscaler_and_no_line_break_in_a_reason():
     long = msgspec.structs.replace(ROW, reason="first\nsecond " * 20, limited_by=("window", "max"))
-    lines = table([ROW, long], with_namespace=True).splitlines()
-    assert len(lines) == 3
-    assert lines[0].split()[:2] == ["NAMESPACE", "NAME"]
-    assert " ".join(lines[1].split()[:8]) == "shop la/web Deployment/web 1 9 3 4 Enforce"
-    assert "window, max" in lines[2]
-    assert lines[2].endswith("...")
+    table = table_of([ROW, long], with_namespace=True, columns=None)
+    assert table.header().split()[:2] == ["NAMESPACE", "NAME"]
+    assert " ".join(table.line(ROW).split()[:8]) == "shop la/web Deployment/web 1 9 3 4 Enforce"
+    assert "window, max" in table.line(long)
+    assert table.line(long).endswith("second first second")
 
 
 def test_one_autoscaler_is_shown_with_its_whole_reason():
     long = msgspec.structs.replace(ROW, reason="word " * 50, dry_run=True)
     printed = detail(long, "The comparison.")
     assert "word " * 49 in printed
-    assert "it would have 4 replicas" in printed
+    assert "replicas   3 now; would run 4" in printed
     assert printed.endswith("\n\nThe comparison.")
 
 
@@ -81,6 +81,6 @@ def test_without_a_recording_the_recommendations_of_the_status_are_reported():
     later = {"sinceUnixSeconds": 60.0, "untilUnixSeconds": 300.0}
     steps = [{"replicas": 2, **step}, {"replicas": 7, **later}]
     body = json.dumps({"status": {"history": {"recommendations": steps}}}).encode()
-    assert "in the last 5 minutes that its status holds" in remembered(body, ROW)
+    assert "In the last 5 minutes that its status holds" in remembered(body, ROW)
     assert "2 to 7" in remembered(body, ROW)
-    assert remembered(b"{}", ROW) == "Now the target has 3 replicas and it wants 4 replicas"
+    assert remembered(b"{}", ROW) == "Replicas: 3 now; desired 4"

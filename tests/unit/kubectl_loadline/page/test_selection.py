@@ -10,10 +10,10 @@ from kubectl_loadline.page.selection import ORDERS, PAGE_ROWS, Selection, select
 from kubectl_loadline.status.row import LIMITS, Row
 
 
-def row(name, *limits, namespace="shop", kind="la", current=3, wanted=3, dry_run=False):
+def row(name, *limits, namespace="shop", kind="la", current=3, desired=3, dry_run=False):
     return Row(
         kind=kind, namespace=namespace, name=name, target="Deployment/web", min=1, max=9,
-        current=current, wanted=wanted, limited_by=limits, dry_run=dry_run,
+        current=current, desired=desired, limited_by=limits, dry_run=dry_run,
     )  # fmt: skip
 
 
@@ -21,8 +21,8 @@ ROWS = [
     row("api"),
     row("web", "window"),
     row("cart", "metric"),
-    row("mail", wanted=5),
-    row("jobs", kind="hpa", namespace="billing", current=None, wanted=None),
+    row("mail", desired=5),
+    row("jobs", kind="hpa", namespace="billing", current=None, desired=None),
     row("test", dry_run=True),
 ]
 
@@ -54,7 +54,7 @@ def test_filters_combine(given, expected):
 
 @pytest.mark.parametrize(
     ("order", "first"),
-    [("name", "jobs"), ("replicas", "jobs"), ("wanted", "jobs"), ("target", "jobs")],
+    [("name", "jobs"), ("current", "jobs"), ("desired", "jobs"), ("target", "jobs")],
 )
 def test_the_order_may_be_another_and_unknown_counts_are_the_least(order, first):
     assert names(order=order)[0] == first

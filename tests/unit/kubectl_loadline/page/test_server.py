@@ -25,7 +25,7 @@ from wire.api.status import not_found
 TOKEN = "token"
 EVIL = "<script>alert('x')</script>"
 WEB = Row(
-    kind="la", namespace="shop", name="web", target="Deployment/web", min=1, max=9, current=3, wanted=4,
+    kind="la", namespace="shop", name="web", target="Deployment/web", min=1, max=9, current=3, desired=4,
     limited_by=("window", "metric"), reason=f"goes from 3 to 4 replicas: {EVIL}",
 )  # fmt: skip
 
@@ -78,7 +78,7 @@ class FixedRecording:
 
     async def picture(self, kind, row, body, hours):
         self.hours.append(hours)
-        return Picture(times=(1.0,), replicas=(3.0,), wanted=(None,), basis="b")
+        return Picture(times=(1.0,), replicas=(3.0,), desired=(None,), basis="b")
 
 
 class Served(msgspec.Struct):
@@ -154,7 +154,7 @@ async def test_an_autoscaler_that_was_deleted_meanwhile_is_a_404(page):
 async def test_the_picture_is_of_one_of_the_ranges(page, query, hours):
     status, text = await page.get(f"la/shop/web/series{query}")
     assert status == 200
-    assert '"wanted":[null]' in text
+    assert '"desired":[null]' in text
     assert page.recording.hours == [hours]
 
 

@@ -33,7 +33,7 @@ def row(*conditions, kind=LOAD_AUTOSCALERS, spec=None, **status):
 def test_the_counts_and_bounds_are_those_of_the_status_and_the_spec():
     found = row(decision={"summary": "goes from 3 to 4 replicas"})
     assert (found.key, found.target) == ("la/shop/web", "Deployment/web")
-    assert (found.current, found.wanted, found.min, found.max) == (3, 4, 1, 9)
+    assert (found.current, found.desired, found.min, found.max) == (3, 4, 1, 9)
     assert found.reason == "goes from 3 to 4 replicas"
     assert found.limited_by == ()
 
@@ -41,7 +41,7 @@ def test_the_counts_and_bounds_are_those_of_the_status_and_the_spec():
 def test_before_the_first_reconcile_the_counts_are_unknown():
     document = {"metadata": {"namespace": "shop", "name": "web"}, "spec": SPEC}
     found = row_of(msgspec.convert(document, Autoscaler), HORIZONTAL_POD_AUTOSCALERS)
-    assert (found.current, found.wanted, found.limited_by) == (None, None, ("no scaler",))
+    assert (found.current, found.desired, found.limited_by) == (None, None, ("no scaler",))
     assert found.has_problem
 
 
@@ -106,7 +106,7 @@ def test_the_reason_of_an_hpa_is_the_condition_that_matters_most():
 
 def test_without_the_scale_of_the_target_the_counts_are_unknown():
     found = row(condition("AbleToScale", "False", "FailedGetScale"), currentReplicas=0)
-    assert (found.current, found.wanted) == (None, None)
+    assert (found.current, found.desired) == (None, None)
 
 
 def test_a_dry_run_is_marked():

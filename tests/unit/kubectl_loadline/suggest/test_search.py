@@ -212,5 +212,5 @@ def test_without_a_usable_series_nothing_is_proposed(files, capsys):
     (files / "web.csv").write_text(
         "\n".join(["time,requests,replicas", *(f"{60 * m},5,2" for m in range(100))])
     )
-    assert main([f"--workload={files / 'web.yaml'}", f"--history={files / 'web.csv'}"]) == 2
+    assert main([f"--workload={files / 'web.yaml'}", f"--history={files / 'web.csv'}"]) == 3
     assert "no series of web can be scaled on: requests: it is flat" in capsys.readouterr().err

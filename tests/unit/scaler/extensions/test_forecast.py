@@ -100,7 +100,7 @@ def condition(found, type_="ForecastReliable"):
     ("load", "bound", "expected"),
     [
         pytest.param(50, 70.0, 7, id="more load is expected"),
-        pytest.param(50, 70.1, 8, id="a part of a replica is a replica"),
+        pytest.param(50, 70.1, 8, id="a fraction of a replica is rounded up"),
         pytest.param(50, 55.0, 5, id="within the tolerance"),
         pytest.param(50, 55.1, 6, id="just above the tolerance"),
         pytest.param(50, 20.0, 5, id="less load is expected: nothing is removed"),

@@ -1,0 +1,139 @@
+"""How a command line of the plugin ends: exit codes, Ctrl-C, closed pipes, and what goes to stdout and to stderr."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from kubectl_loadline.commands.check import exit_code
+from kubectl_loadline.program import main
+from kubectl_loadline.terminal.ending import quiet_end
+from tests.unit.kubectl_loadline.api_server import (  # fmt: skip
+    HPAS,
+    LAS,
+    autoscaler,
+    collection,
+    unscalable,
+    within,
+)
+
+PLUGIN = (sys.executable, "-m", "kubectl_loadline.program")
+
+
+def environment(api_server):
+    return {**os.environ, "KUBECONFIG": str(api_server.kubeconfig)}
+
+
+def started(api_server, *arguments, **more):
+    return subprocess.Popen(
+        [*PLUGIN, *arguments],
+        env=environment(api_server),
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **more,
+    )
+
+
+def test_ctrl_c_exits_with_130_and_prints_nothing(api_server):
+    api_server.silent.add(within(LAS, "shop"))
+    with started(api_server, "status", stdout=subprocess.PIPE) as process:
+        api_server.requests.get(timeout=60)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["status", "-o", "json"], id="more than a buffer"),
+        pytest.param(["--help"], id="less than a buffer"),
+    ],
+)
+def test_a_closed_pipe_ends_quietly(api_server, arguments):
+    many = [autoscaler(f"web-{number}") for number in range(400)]
+    api_server.documents[within(LAS, "shop")] = collection(*many)
+    read, write = os.pipe()
+    os.close(read)
+    with started(api_server, *arguments, stdout=write) as process:
+        os.close(write)
+        assert process.communicate(timeout=60)[1] == ""
+    assert process.returncode == 141
+
+
+def test_ctrl_c_between_two_requests_is_the_same():
+    def interrupted():
+        raise KeyboardInterrupt
+
+    assert quiet_end(interrupted) == 130
+
+
+def test_a_wrong_flag_exits_with_2(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["status", "--outptu=json"])
+    assert ended.value.code == 2
+    assert "unknown flag --outptu: did you mean --output?" in capsys.readouterr().err
+
+
+def test_what_cannot_be_read_exits_with_1_and_goes_to_stderr(api_server, capsys):
+    api_server.refused |= {within(LAS, "shop"), within(HPAS, "shop")}
+    assert main(["status"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "kubectl loadline status: cannot list" in printed.err
+
+
+def test_that_there_is_nothing_is_a_message_and_no_result(api_server, capsys):
+    assert main(["status"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "There are no LoadAutoscalers and no HorizontalPodAutoscalers in the namespace shop" in printed.err  # fmt: skip
+
+
+def test_problems_lists_what_needs_a_repair_and_exits_with_3(api_server, capsys):
+    api_server.documents[within(LAS, "shop")] = collection(autoscaler("web"), unscalable("api"))
+    assert main(["status", "--problems"]) == 3
+    printed = capsys.readouterr()
+    assert "la/api" in printed.out
+    assert "la/web" not in printed.out
+    assert main(["status"]) == 0
+
+
+def test_without_a_problem_problems_exits_with_0(api_server, capsys):
+    api_server.documents[within(LAS, "shop")] = collection(autoscaler("web"))
+    assert main(["status", "--problems"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "No autoscaler in the namespace shop has a problem." in printed.err
+
+
+def test_a_kind_that_cannot_be_listed_may_have_a_problem(api_server, capsys):
+    api_server.documents[within(LAS, "shop")] = collection(autoscaler("web"))
+    api_server.refused.add(within(HPAS, "shop"))
+    assert main(["status", "--problems"]) == 1
+    assert "without a kind" in capsys.readouterr().err
+
+
+def test_problems_of_one_autoscaler_is_a_wrong_flag(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["status", "web", "--problems"])
+    assert ended.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("of_adapter", "code"),
+    [(0, 0), (1, 1), (2, 3)],
+    ids=["valid", "not everything could be checked", "invalid"],
+)
+def test_check_exits_with_3_for_a_configuration_that_is_invalid(of_adapter, code):
+    assert exit_code(of_adapter) == code
+
+
+def test_an_invalid_file_is_found_by_the_adapter_itself(api_server, tmp_path, capfd):
+    file = tmp_path / "config.yaml"
+    file.write_text("rules: 5\n")
+    assert main(["check", str(file), "--prometheus-url=http://127.0.0.1:1"]) == 3
+    assert "[NoRules]" in capfd.readouterr().err
