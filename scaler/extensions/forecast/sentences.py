@@ -80,7 +80,7 @@ def forecast_sentence(step: ForecastStep) -> str:
     """What is expected, and what that adds."""
     if step.load is None:
         return f"Forecast: {step.metric} has no value now, so it adds nothing."
-    load = f"the load of {step.metric} is {step.load:g}"
+    load = f"metric `{step.metric}` is {step.load:g} for the whole target"
     if step.floor is None or step.bound is None:
         return f"Forecast: {load}; there is no forecast yet."
     expected = (

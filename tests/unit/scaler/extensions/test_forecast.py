@@ -161,7 +161,9 @@ def test_a_forecast_that_does_not_act_says_what_it_would_add(mode, verdict):
     assert found.desired_replicas == 5
     status = settle(found, NotNeeded(), NOW).status.forecast
     assert (status.replicas, status.added_replicas) == (7, 2)
-    assert "5 would become 7, but" in explain(found.derivation, EXTENSIONS)
+    explained = explain(found.derivation, EXTENSIONS)
+    assert "Forecast: metric `load` is " in explained
+    assert "5 would become 7, but" in explained
 
 
 def test_the_worth_of_a_dry_run_is_in_the_status():
