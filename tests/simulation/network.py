@@ -5,7 +5,7 @@ made here; only the socket is missing.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from urllib.parse import parse_qsl, unquote
 
@@ -32,6 +32,8 @@ class Request(msgspec.Struct, kw_only=True):
     headers: dict[str, str]
     body: bytes
     sent_at: float
+    target: str = ""
+    """Path and query as they were sent."""
 
     @property
     def replica(self) -> str:
@@ -68,58 +70,26 @@ class Response(msgspec.Struct, kw_only=True):
         return self.status < 400
 
 
-class Connection(asyncio.Transport):
-    """One connection, both ends of it: `Transport` to the process, and `answer` and the like to the server."""
+class ProcessEnd(asyncio.Transport):
+    """The end of a connection that a process has: `Transport` to the process, and `send` and the like to the other side."""
 
     def __init__(
-        self, wire: "Wire", loop: ProcessLoop, protocol: asyncio.Protocol, process: str
+        self,
+        loop: ProcessLoop,
+        protocol: asyncio.Protocol,
+        extra: Mapping[str, object] | None = None,
     ) -> None:
-        super().__init__()
-        self._wire = wire
+        super().__init__(extra)
         self._loop = loop
         self._protocol = protocol
-        self._process = process
-        self._received = b""
         self._held: list[bytes] | None = None
         self._closing = False
         self._is_lost = False
         self.is_open = True
         self.on_closed: list[Callable[[], None]] = []
-        """What the server wants to be called when the process gives the connection up."""
+        """What the other side wants to be called when the process gives the connection up."""
 
-    # The process's end.
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Bytes from the process; whole requests are handed to the server."""
-        if self._closing or not self.is_open:
-            return
-        self._received += bytes(data)
-        while (request := self._whole_request()) is not None:
-            self._wire.arrive(request, self)
-
-    def _whole_request(self) -> Request | None:
-        head, separator, rest = self._received.partition(b"\r\n\r\n")
-        if not separator:
-            return None
-        first, *lines = head.decode("latin-1").split("\r\n")
-        headers = {
-            name.lower(): value for name, _, value in (line.partition(": ") for line in lines)
-        }
-        length = int(headers.get("content-length", "0"))
-        if len(rest) < length:
-            return None
-        self._received = rest[length:]
-        method, target, _ = first.split(" ")
-        path, _, query = target.partition("?")
-        return Request(
-            process=self._process,
-            method=method,
-            path=path,
-            params=dict(parse_qsl(query)) if query else {},
-            headers=headers,
-            body=rest[:length],
-            sent_at=self._wire.timeline.now,
-        )
+    # What the process calls.
 
     def close(self) -> None:
         """The process hangs up."""
@@ -160,25 +130,7 @@ class Connection(asyncio.Transport):
         """Not needed for HTTP."""
         return False
 
-    # The server's end.
-
-    def answer(self, response: Response) -> None:
-        """One whole answer; the connection stays open."""
-        self.send(rendered(response))
-
-    def begin_stream(self) -> None:
-        """The head of an answer that has no known length."""
-        self.send(
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-        )
-
-    def stream(self, data: bytes) -> None:
-        """A piece of it."""
-        self.send(b"%x\r\n%b\r\n" % (len(data), data))
-
-    def end_stream(self) -> None:
-        """Its proper end."""
-        self.send(b"0\r\n\r\n")
+    # What the other side calls.
 
     def send(self, data: bytes) -> None:
         """Bytes to the process."""
@@ -191,7 +143,7 @@ class Connection(asyncio.Transport):
             self._end(ConnectionResetError("connection reset by the model"))
 
     def sever(self) -> None:
-        """The process is dead: nothing goes in or out any more, and only the server notices."""
+        """The process is dead: nothing goes in or out any more, and only the other side notices."""
         self._closed_for_server()
 
     def _deliver(self, data: bytes) -> None:
@@ -215,6 +167,73 @@ class Connection(asyncio.Transport):
                 callback()
 
 
+class Connection(ProcessEnd):
+    """A connection with a model server: whole requests reach it, and it gives whole answers or streams."""
+
+    def __init__(
+        self, wire: "Wire", loop: ProcessLoop, protocol: asyncio.Protocol, process: str
+    ) -> None:
+        super().__init__(loop, protocol)
+        self._wire = wire
+        self._process = process
+        self._received = b""
+
+    # The process's end.
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Bytes from the process; whole requests are handed to the server."""
+        if self._closing or not self.is_open:
+            return
+        self._received += bytes(data)
+        while (request := self._whole_request()) is not None:
+            self._wire.arrive(request, self)
+
+    def _whole_request(self) -> Request | None:
+        head, separator, rest = self._received.partition(b"\r\n\r\n")
+        if not separator:
+            return None
+        first, *lines = head.decode("latin-1").split("\r\n")
+        headers = {
+            name.lower(): value for name, _, value in (line.partition(": ") for line in lines)
+        }
+        length = int(headers.get("content-length", "0"))
+        if len(rest) < length:
+            return None
+        self._received = rest[length:]
+        method, target, _ = first.split(" ")
+        path, _, query = target.partition("?")
+        return Request(
+            process=self._process,
+            method=method,
+            path=path,
+            params=dict(parse_qsl(query)) if query else {},
+            headers=headers,
+            body=rest[:length],
+            sent_at=self._wire.timeline.now,
+            target=target,
+        )
+
+    # The server's end.
+
+    def answer(self, response: Response) -> None:
+        """One whole answer; the connection stays open."""
+        self.send(rendered(response))
+
+    def begin_stream(self) -> None:
+        """The head of an answer that has no known length."""
+        self.send(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+
+    def stream(self, data: bytes) -> None:
+        """A piece of it."""
+        self.send(b"%x\r\n%b\r\n" % (len(data), data))
+
+    def end_stream(self) -> None:
+        """Its proper end."""
+        self.send(b"0\r\n\r\n")
+
+
 class Wire:
     """Everything between one process and the server."""
 
@@ -231,12 +250,14 @@ class Wire:
         """
         self.timeline = timeline
         self.process = process
-        self.connections: list[Connection] = []
+        self.connections: list[ProcessEnd] = []
         self.opened = 0
         self._serve = serve
         self._refuses = refuses
 
-    async def connect(self, loop: ProcessLoop, protocol: asyncio.Protocol) -> Connection:
+    async def connect(
+        self, loop: ProcessLoop, protocol: asyncio.Protocol, port: int
+    ) -> ProcessEnd:
         """What `loop.create_connection` waits for."""
         made: asyncio.Future[None] = loop.create_future()
         how = self._refuses(self.process)

@@ -24,7 +24,9 @@ def document(plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": plan.name},
         "minReplicas": plan.min_replicas,
         "maxReplicas": plan.max_replicas,
-        "metrics": [metric_spec(group, plan.name) for group in plan.groups],
+        "metrics": [
+            metric_spec(group, plan.name, by_adapter=plan.by_adapter) for group in plan.groups
+        ],
     }
     if plan.up is not None and plan.down is not None:
         spec["behavior"] = {

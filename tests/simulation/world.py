@@ -1,5 +1,6 @@
 """One simulation: the cluster, the replicas of the scaler, and the faults of a seed, from beginning to end."""
 
+import contextlib
 import logging
 import random
 from asyncio import events
@@ -16,10 +17,13 @@ from tests.simulation.history import keep_history
 from tests.simulation.journal import Bounds, ClockStepped, Disturbed, Journal
 from tests.simulation.log_handlers import LogCounter
 from tests.simulation.memory_objects import MEMORIES
-from tests.simulation.replica import RESTART_SECONDS, Replica, options_for
+from tests.simulation.metrics_pipeline import MetricsPipeline
+from tests.simulation.process import RESTART_SECONDS, Process
+from tests.simulation.replica import Replica, options_for
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
+from tests.simulation.virtual_clocks import virtual_clocks
 from tests.simulation.workloads import Workload
 from wire.api.loadline import API_VERSION
 
@@ -50,6 +54,8 @@ class World:
         self.server = ApiServer(
             self.timeline, self.cluster, self.journal, self._random, tamper, scenario.page_max
         )
+        self.pipeline = self._pipeline(kubeconfig)
+        self.server.pipeline = self.pipeline
         options = options_for(scenario, kubeconfig)
         self.replicas = {
             name: Replica(
@@ -65,16 +71,31 @@ class World:
             for name in scenario.replicas
         }
 
+    def _pipeline(self, kubeconfig: Path) -> MetricsPipeline | None:
+        plan = self.scenario.adapter
+        if plan is None:
+            return None
+        return MetricsPipeline(
+            self.timeline, self.cluster, self.journal, self.scenario, plan, self.server.workloads,
+            self.server.receive, kubeconfig,
+        )  # fmt: skip
+
     def run(self) -> Journal:
         """From the first moment to the last."""
+        with virtual_clocks() if self.pipeline else contextlib.nullcontext():
+            return self._run()
+
+    def _run(self) -> Journal:
         random.seed(self.scenario.seed)
-        log_counter = LogCounter(self.timeline, self.journal, self.running_replica)
+        log_counter = LogCounter(self.timeline, self.journal, self.running_process)
         root = logging.getLogger()
         root.addHandler(log_counter)
         level = root.level
         root.setLevel(logging.INFO)
         try:
             self._populate()
+            if self.pipeline is not None:
+                self.pipeline.start()
             for delay, replica in enumerate(self.replicas.values()):
                 self.timeline.after(0.3 * delay, replica.start)
             for fault in self.faults:
@@ -84,14 +105,19 @@ class World:
         finally:
             for replica in self.replicas.values():
                 replica.stop_for_good()
+            if self.pipeline is not None:
+                self.pipeline.stop()
             root.removeHandler(log_counter)
             root.setLevel(level)
         return self.journal
 
-    def running_replica(self) -> Replica | None:
+    def running_process(self) -> Process | None:
         """The one whose code runs now; None outside of all."""
         loop = events._get_running_loop()
-        return next((each for each in self.replicas.values() if each.loop is loop), None)
+        processes: list[Process] = [*self.replicas.values()]
+        if self.pipeline is not None:
+            processes.append(self.pipeline.adapter)
+        return next((each for each in processes if each.loop is loop), None)
 
     @property
     def leader(self) -> str:

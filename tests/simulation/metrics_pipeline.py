@@ -1,0 +1,149 @@
+"""The way of a metric in a simulation with the adapter: Prometheus, the adapter, the aggregation of kube-apiserver, and a visitor."""
+
+import random
+import ssl
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from testbed.certificates import Authority, KeyPair
+from tests.simulation import metrics_apis
+from tests.simulation.adapter_process import AdapterProcess
+from tests.simulation.cluster import Cluster
+from tests.simulation.http_client import HTTPClient
+from tests.simulation.journal import Journal, Served
+from tests.simulation.metrics_apis import CUSTOM, EXTERNAL, GROUPS, QUEUE_METRIC, Measured
+from tests.simulation.network import Connection, Request, Response
+from tests.simulation.prometheus_model import PORT, PrometheusModel
+from tests.simulation.rights import EVERYWHERE, SCALER, VISITOR, Rights
+from tests.simulation.scenario import AdapterPlan, Scenario
+from tests.simulation.timeline import Timeline
+from tests.simulation.workloads import Workload
+
+SERVED_GROUPS = (EXTERNAL, CUSTOM)
+VISITOR_TOKEN = "token-of-the-visitor"
+VISIT_SECONDS = 7.0
+TRUST = "extension-apiserver-authentication"
+FRONT_PROXY = "front-proxy-client"
+
+Serve = Callable[[Request, Connection], None]
+
+
+class MetricsPipeline:
+    """Everything between the load and a response of a metrics API."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        cluster: Cluster,
+        journal: Journal,
+        scenario: Scenario,
+        plan: AdapterPlan,
+        workloads: Mapping[str, Workload],
+        serve: Serve,
+        kubeconfig: Path,
+    ) -> None:
+        """`serve`: kube-apiserver, to which the adapter sends its requests."""
+        self._timeline = timeline
+        self._journal = journal
+        self._serve = serve
+        self._random = random.Random(f"adapter {scenario.seed}")
+        self._namespaces = journal.namespaces
+        self.rights = Rights(timeline, journal)
+        self.prometheus = PrometheusModel(
+            timeline, journal, self._random, workloads, plan.scrape_seconds
+        )
+        self.adapter = AdapterProcess(
+            timeline, journal, self._received, self._random, scenario.clock_drift, kubeconfig, ()
+        )
+        self.adapter.configure(plan.rules)
+        authority = Authority("front-proxy-ca")
+        self._publish_trust(cluster, authority)
+        self._aggregator = self._client("10.0.0.1", _der(authority.client(FRONT_PROXY)))
+        self._visitor = self._client("10.0.0.2")
+
+    def start(self) -> None:
+        """Prometheus scrapes, the adapter starts, the visitor visits."""
+        self.rights.grant(SCALER, frozenset({EVERYWHERE}))
+        self.rights.grant(VISITOR, frozenset(self._namespaces[:1]))
+        self.rights.users[VISITOR_TOKEN] = VISITOR
+        self.prometheus.start()
+        self.adapter.start()
+        self._timeline.after(VISIT_SECONDS, self._visit)
+
+    def stop(self) -> None:
+        """The simulation is over."""
+        self.adapter.stop_for_good()
+        self.adapter.remove_files()
+
+    def forward(
+        self, request: Request, measured: Measured, answered: Callable[[Response], object]
+    ) -> None:
+        """What kube-apiserver does with a request that it has authenticated and authorized: it names the user, as the front proxy."""
+        headers = {
+            "Accept": request.headers.get("accept", "application/json"),
+            "X-Remote-User": SCALER,
+            "X-Remote-Group": "system:serviceaccounts",
+        }
+        self._get(self._aggregator, SCALER, request.target, headers, measured, answered)
+
+    def _visit(self) -> None:
+        """A user who may read the metrics of one namespace only reads those of any."""
+        namespace = self._random.choice(self._namespaces)
+        target = f"/apis/{EXTERNAL}/{GROUPS[EXTERNAL]}/namespaces/{namespace}/{QUEUE_METRIC}"
+        measured = Measured(group=EXTERNAL, namespace=namespace, workload="")
+        headers = {"Authorization": f"Bearer {VISITOR_TOKEN}"}
+        self._get(self._visitor, VISITOR, target, headers, measured, lambda _: None)
+        self._timeline.after(VISIT_SECONDS * self._random.uniform(0.1, 1.9), self._visit)
+
+    def _get(
+        self,
+        client: HTTPClient,
+        user: str,
+        target: str,
+        headers: dict[str, str],
+        measured: Measured,
+        answered: Callable[[Response], object],
+    ) -> None:
+        sent_at = self._timeline.now
+
+        def note(response: Response) -> None:
+            document = metrics_apis.decoded(measured, response.body) if response.ok else None
+            self._journal.served.append(
+                Served(
+                    at=self._timeline.now, sent_at=sent_at, user=user, namespace=measured.namespace,
+                    group=measured.group, target=measured.target, status=response.status, document=document,
+                )
+            )  # fmt: skip
+            self._journal.say(self._timeline.now, f"{user} gets {response.status} for {target}")
+            answered(response)
+
+        client.get(target, headers, note)
+
+    def _received(self, request: Request, connection: Connection) -> None:
+        """A request has left the adapter."""
+        if request.headers.get("host", "").endswith(f":{PORT}"):
+            self.prometheus.receive(request, connection)
+        else:
+            self._serve(request, connection)
+
+    def _client(self, address: str, certificate: bytes = b"") -> HTTPClient:
+        return HTTPClient(
+            self._timeline, lambda: self.adapter.listening, self.adapter.accepted,
+            address=address, certificate=certificate,
+        )  # fmt: skip
+
+    def _publish_trust(self, cluster: Cluster, authority: Authority) -> None:
+        """As kube-apiserver does, for every server behind it."""
+        maps = cluster.add("v1", "ConfigMap", "configmaps")
+        data = {
+            "requestheader-client-ca-file": authority.certificate.decode(),
+            "requestheader-allowed-names": f'["{FRONT_PROXY}"]',
+            "requestheader-username-headers": '["X-Remote-User"]',
+            "requestheader-group-headers": '["X-Remote-Group"]',
+            "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+        }
+        maps.create({"metadata": {"namespace": "kube-system", "name": TRUST}, "data": data})
+
+
+def _der(pair: KeyPair) -> bytes:
+    return ssl.PEM_cert_to_DER_cert(pair.certificate.decode())
