@@ -24,7 +24,7 @@ from tests.simulation.metrics_apis import UNITS_PER_REPLICA, Measured, metric_of
 from tests.simulation.metrics_pipeline import SERVED_GROUPS, MetricsPipeline
 from tests.simulation.network import Connection, Request, Response, rendered
 from tests.simulation.ownership import Ownership
-from tests.simulation.rights import ACCESS_REVIEWS, TOKEN_REVIEWS
+from tests.simulation.rights import REVIEWS
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
@@ -183,6 +183,8 @@ class ApiServer:
                 if workload is None:
                     raise ApiError(404, "NotFound", "the server could not find the metric")
                 return metrics_apis.answer(measured, workload, self._timeline.now)
+            if self.pipeline is not None and request.parts[-1] in REVIEWS:
+                return self.pipeline.rights.reviewed(request)
             return self._resource(request)
         except ApiError as error:
             return error.response
@@ -242,8 +244,6 @@ class ApiServer:
             return self._lease(request, parts)
         if "events" in parts:
             return Response(status=201 if request.method == "POST" else 200)
-        if self.pipeline is not None and parts[-1] in (TOKEN_REVIEWS, ACCESS_REVIEWS):
-            return self.pipeline.rights.reviewed(request)
         if MEMORIES in parts and request.method in ("POST", "PUT"):
             return self.memories.write(request)
         if request.method != "GET" and parts[5:6] and parts[5] in AUTOSCALERS:

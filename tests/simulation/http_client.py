@@ -31,11 +31,11 @@ class HTTPClient:
         certificate: bytes = b"",
     ) -> None:
         """`listening`: where the process accepts connections now. `accepted` gets the process' end of each."""
-        self._timeline = timeline
+        self.timeline = timeline
+        self.accepted = accepted
+        self.certificate = certificate
         self._listening = listening
-        self._accepted = accepted
         self._address = address
-        self._certificate = certificate
         self._open: list[_Kept] = []
         self.is_partitioned = False
         """Whether nothing arrives."""
@@ -44,11 +44,13 @@ class HTTPClient:
         """Send a GET; `answered` is called once, at the latest after `TIMEOUT_SECONDS`."""
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         data = f"GET {target} HTTP/1.1\r\nHost: adapter\r\n{lines}\r\n".encode()
-        exchange = _Exchange(self._timeline, data, answered)
+        exchange = _Exchange(self.timeline, data, answered)
+        for each in self._open:
+            each.give_up()
         self._open = [each for each in self._open if each.is_open]
         idle = next((each for each in self._open if each.exchange is None), None)
         if idle is None or self.is_partitioned:
-            self._connect(exchange)
+            self.connect(exchange)
         else:
             exchange.is_repeatable = True
             idle.begin(exchange)
@@ -58,15 +60,16 @@ class HTTPClient:
         for each in self._open:
             each.end()
 
-    def _connect(self, exchange: "_Exchange") -> None:
+    def connect(self, exchange: "_Exchange") -> None:
+        """Send it on a new connection."""
         if self.is_partitioned:
             return  # It times out.
-        kept = _Kept(self._timeline, self._accepted, self._certificate, self._connect)
+        kept = _Kept(self)
         if kept.call.connect(self._listening(), self._address):
             self._open.append(kept)
             kept.begin(exchange)
         else:
-            self._timeline.after(0.0, exchange.end, UNREACHABLE)
+            self.timeline.after(0.0, exchange.end, UNREACHABLE)
 
 
 class _Exchange:
@@ -76,32 +79,28 @@ class _Exchange:
         self.data = data
         self.is_repeatable = False
         """Whether it is on a connection that was used before, which the process may be closing now."""
+        self.is_over = False
         self._answered = answered
         self._timeout = timeline.after(TIMEOUT_SECONDS, self.end, TIMED_OUT)
 
     def end(self, response: Response) -> None:
         """With this response, unless it has one."""
         self._timeout.cancel()
-        answered, self._answered = self._answered, lambda _: None
-        answered(response)
+        if not self.is_over:
+            self.is_over = True
+            self._answered(response)
 
 
 class _Kept:
     """A connection, and the exchange on it."""
 
-    def __init__(
-        self,
-        timeline: Timeline,
-        accepted: Callable[[SocketEnd], object],
-        certificate: bytes,
-        repeat: Callable[[_Exchange], None],
-    ) -> None:
+    def __init__(self, client: HTTPClient) -> None:
         self.exchange: _Exchange | None = None
-        self._repeat = repeat
+        self._client = client
         self._received = b""
         self.call = Call(
-            timeline, received=self._receive, closed=self.end, accepted=accepted,
-            certificate=certificate,
+            client.timeline, received=self._receive, closed=self.end, accepted=client.accepted,
+            certificate=client.certificate,
         )  # fmt: skip
 
     @property
@@ -112,19 +111,28 @@ class _Kept:
         self.exchange = exchange
         self.call.send(exchange.data)
 
+    def give_up(self) -> None:
+        """Close the connection if its request has timed out."""
+        if self.exchange is not None and self.exchange.is_over:
+            self.call.hang_up()
+
     def end(self) -> None:
         """The connection is closed: by the process, or by the client."""
+        if self._client.is_partitioned:
+            return
         self.call.hang_up()
         exchange, self.exchange = self.exchange, None
         if exchange is None:
             return
         if exchange.is_repeatable and not self._received:
             exchange.is_repeatable = False
-            self._repeat(exchange)
+            self._client.connect(exchange)
         else:
             exchange.end(UNREACHABLE)
 
     def _receive(self, data: bytes) -> None:
+        if self._client.is_partitioned:
+            return
         self._received += data
         response = self._whole_response()
         if response is not None and self.exchange is not None:

@@ -191,12 +191,15 @@ class Scraped(msgspec.Struct, frozen=True, kw_only=True):
     pods: tuple[str, ...]
 
 
-class Queried(msgspec.Struct, frozen=True, kw_only=True):
-    """A process of the adapter sent a query to Prometheus."""
+class Queried(msgspec.Struct, kw_only=True):
+    """A process of the adapter sent a query to Prometheus, which took so many `seconds` if it is answered."""
 
     at: float
     process: str
     text: str
+    is_answered: bool
+    """Whether it had, or will have, a result."""
+    seconds: float
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):

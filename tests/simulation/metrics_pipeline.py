@@ -16,12 +16,14 @@ from tests.simulation.network import Connection, Request, Response
 from tests.simulation.prometheus_model import PORT, PrometheusModel
 from tests.simulation.rights import EVERYWHERE, SCALER, VISITOR, Rights
 from tests.simulation.scenario import AdapterPlan, Scenario
-from tests.simulation.timeline import Timeline
+from tests.simulation.tampering import Tamper
+from tests.simulation.timeline import Listening, Timeline
 from tests.simulation.workloads import Workload
 
 SERVED_GROUPS = (EXTERNAL, CUSTOM)
 VISITOR_TOKEN = "token-of-the-visitor"
 VISIT_SECONDS = 7.0
+REPEATED_SECONDS = 0.4
 TRUST = "extension-apiserver-authentication"
 FRONT_PROXY = "front-proxy-client"
 
@@ -41,25 +43,31 @@ class MetricsPipeline:
         workloads: Mapping[str, Workload],
         serve: Serve,
         kubeconfig: Path,
+        tamper: Tamper,
     ) -> None:
         """`serve`: kube-apiserver, to which the adapter sends its requests."""
         self._timeline = timeline
         self._journal = journal
         self._serve = serve
+        self._tamper = tamper
         self._random = random.Random(f"adapter {scenario.seed}")
+        self._workloads = workloads
         self._namespaces = journal.namespaces
+        self._unreachable = ""
         self.rights = Rights(timeline, journal)
         self.prometheus = PrometheusModel(
             timeline, journal, self._random, workloads, plan.scrape_seconds
         )
         self.adapter = AdapterProcess(
-            timeline, journal, self._received, self._random, scenario.clock_drift, kubeconfig, ()
-        )
+            timeline, journal, self._received, self._random, scenario.clock_drift, kubeconfig,
+            tamper.adapter_flags,
+        )  # fmt: skip
         self.adapter.configure(plan.rules)
         authority = Authority("front-proxy-ca")
         self._publish_trust(cluster, authority)
         self._aggregator = self._client("10.0.0.1", _der(authority.client(FRONT_PROXY)))
         self._visitor = self._client("10.0.0.2")
+        self._clients = (self._aggregator, self._visitor)
 
     def start(self) -> None:
         """Prometheus scrapes, the adapter starts, the visitor visits."""
@@ -86,14 +94,38 @@ class MetricsPipeline:
         }
         self._get(self._aggregator, SCALER, request.target, headers, measured, answered)
 
+    def disconnect(self, how: str) -> None:
+        """The adapter cannot be reached: connections are `refused`, or each request `hangs`."""
+        self._unreachable = how
+        for client in self._clients:
+            client.is_partitioned = how == "hangs"
+            if how == "refused":
+                client.cut_all()
+
+    def reconnect(self) -> None:
+        """It can be reached again, by new connections."""
+        self._unreachable = ""
+        for client in self._clients:
+            client.is_partitioned = False
+            client.cut_all()
+
     def _visit(self) -> None:
-        """A user who may read the metrics of one namespace only reads those of any."""
-        namespace = self._random.choice(self._namespaces)
+        """A user who may not read all metrics reads those of any autoscaler, or of a namespace, sometimes twice."""
+        namespace, _, workload = self._random.choice(sorted(self._workloads)).partition("/")
+        if self._random.random() < 0.5:
+            workload = ""
+        self._read(namespace, workload)
+        if self._random.random() < 0.3:
+            self._timeline.after(REPEATED_SECONDS, self._read, namespace, workload)
+        self._timeline.after(VISIT_SECONDS * self._random.uniform(0.1, 1.9), self._visit)
+
+    def _read(self, namespace: str, workload: str) -> None:
         target = f"/apis/{EXTERNAL}/{GROUPS[EXTERNAL]}/namespaces/{namespace}/{QUEUE_METRIC}"
-        measured = Measured(group=EXTERNAL, namespace=namespace, workload="")
+        if workload:
+            target += f"?labelSelector=app%3D{workload}"
+        measured = Measured(group=EXTERNAL, namespace=namespace, workload=workload)
         headers = {"Authorization": f"Bearer {VISITOR_TOKEN}"}
         self._get(self._visitor, VISITOR, target, headers, measured, lambda _: None)
-        self._timeline.after(VISIT_SECONDS * self._random.uniform(0.1, 1.9), self._visit)
 
     def _get(
         self,
@@ -107,6 +139,7 @@ class MetricsPipeline:
         sent_at = self._timeline.now
 
         def note(response: Response) -> None:
+            response = self._tamper.served(measured, response, self._timeline.now)
             document = metrics_apis.decoded(measured, response.body) if response.ok else None
             self._journal.served.append(
                 Served(
@@ -126,9 +159,12 @@ class MetricsPipeline:
         else:
             self._serve(request, connection)
 
+    def _listening(self) -> Listening | None:
+        return None if self._unreachable else self.adapter.listening
+
     def _client(self, address: str, certificate: bytes = b"") -> HTTPClient:
         return HTTPClient(
-            self._timeline, lambda: self.adapter.listening, self.adapter.accepted,
+            self._timeline, self._listening, self.adapter.accepted,
             address=address, certificate=certificate,
         )  # fmt: skip
 

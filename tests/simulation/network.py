@@ -255,9 +255,7 @@ class Wire:
         self._serve = serve
         self._refuses = refuses
 
-    async def connect(
-        self, loop: ProcessLoop, protocol: asyncio.Protocol, port: int
-    ) -> ProcessEnd:
+    async def connect(self, loop: ProcessLoop, protocol: asyncio.Protocol, port: int) -> ProcessEnd:
         """What `loop.create_connection` waits for."""
         made: asyncio.Future[None] = loop.create_future()
         how = self._refuses(self.process)

@@ -6,7 +6,7 @@ last scrape, with the time of the evaluation, as an instant query does. A target
 
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -59,7 +59,6 @@ class PrometheusModel:
         self._scrape_seconds = scrape_seconds
         self._samples: list[Sample] = []
         self.faults: list[BackendFault] = []
-        self.tamper: Callable[[Response], Response] = lambda response: response
 
     def start(self) -> None:
         """Scrape now, and on the period."""
@@ -92,22 +91,38 @@ class PrometheusModel:
         how = next((each for each in self.faults if each.how != "loses"), None)
         if how is not None and self._random.random() >= how.share:
             how = None
-        if request.parts[-1] == "query":
-            queried = Queried(at=request.sent_at, process=request.process, text=params["query"])
-            self._journal.queries.append(queried)
+        seconds = self._random.uniform(0.001, 0.02)
+        is_answered = how is None or how.how == "slow"
+        if how is not None and how.how == "slow":
+            seconds += how.seconds * self._random.uniform(0.2, 1)
+        self._note(request, params, how, seconds, is_answered=is_answered)
+        if is_answered:
+            self._timeline.after(seconds, connection.answer, self._answer(request, params))
+        elif how is not None and how.how == "cut":
+            self._timeline.after(seconds, connection.cut)
+        elif how is not None and how.how in FAILURES:
+            self._timeline.after(seconds, connection.answer, FAILURES[how.how])
+
+    def _note(
+        self,
+        request: Request,
+        params: Mapping[str, str],
+        how: BackendFault | None,
+        seconds: float,
+        *,
+        is_answered: bool,
+    ) -> None:
         text = params.get("query") or params.get("match[]", "")
+        if "query" in params:
+            self._journal.queries.append(
+                Queried(
+                    at=request.sent_at, process=request.process, text=text,
+                    is_answered=is_answered, seconds=seconds,
+                )
+            )  # fmt: skip
         self._journal.say(
             self._timeline.now, f"{request.process} queries {text}{f': {how.how}' if how else ''}"
         )
-        seconds = self._random.uniform(0.001, 0.02)
-        if how is None or how.how == "slow":
-            response = self.tamper(self._answer(request, params))
-            slow = how.seconds * self._random.uniform(0.2, 1) if how else 0.0
-            self._timeline.after(seconds + slow, connection.answer, response)
-        elif how.how == "cut":
-            self._timeline.after(seconds, connection.cut)
-        elif how.how != "hang":
-            self._timeline.after(seconds, connection.answer, _FAILURES[how.how])
 
     def _answer(self, request: Request, params: Mapping[str, str]) -> Response:
         now = EPOCH_UNIX_SECONDS + self._timeline.now
@@ -171,7 +186,7 @@ def _failure(status: int, kind: str, message: str) -> Response:
     return Response(status=status, body=msgspec.json.encode(body))
 
 
-_FAILURES = {
+FAILURES = {
     "unavailable": _failure(503, "unavailable", "TSDB not ready"),
     "refused": _failure(422, "execution", "query processing would load too many samples into memory"),
 }  # fmt: skip

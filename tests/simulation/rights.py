@@ -11,6 +11,7 @@ from tests.simulation.timeline import Timeline
 SCALER = "system:serviceaccount:kube-system:loadline-scaler"
 VISITOR = "visitor"
 TOKEN_REVIEWS, ACCESS_REVIEWS = "tokenreviews", "subjectaccessreviews"
+REVIEWS = (TOKEN_REVIEWS, ACCESS_REVIEWS)
 EVERYWHERE = "*"
 
 

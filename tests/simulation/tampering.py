@@ -11,7 +11,7 @@ import msgspec
 
 from scaler.cluster.clock import Clock
 from tests.simulation.faults import FIRST_FAULT_SECONDS
-from tests.simulation.metrics_apis import EXTERNAL, metric_of
+from tests.simulation.metrics_apis import EXTERNAL, Measured, metric_of
 from tests.simulation.network import Request, Response
 from tests.simulation.scenario import Scenario
 
@@ -30,6 +30,11 @@ class Tamper:
     has_hpas = False
     """Whether it needs HPAs, whose memories are stored."""
 
+    has_adapter = False
+    """Whether it needs the adapter."""
+    adapter_flags: tuple[str, ...] = ()
+    """Of the adapter, besides its own."""
+
     groups: tuple[str, ...] = ()
     """The metrics APIs that it needs, for autoscalers without `behavior`; empty: whatever the seed has."""
 
@@ -42,6 +47,10 @@ class Tamper:
 
     def answer(self, request: Request, response: Response) -> Response:
         """What reaches the process instead."""
+        return response
+
+    def served(self, measured: Measured, response: Response, now: float) -> Response:
+        """What reaches a client of the adapter instead."""
         return response
 
     def clock(self, clock: Clock) -> Clock:

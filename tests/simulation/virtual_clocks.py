@@ -83,4 +83,6 @@ def _functions(module: types.ModuleType) -> Iterator[types.FunctionType]:
         if isinstance(found, types.FunctionType) and found.__module__ == module.__name__:
             yield found
         elif isinstance(found, type) and found.__module__ == module.__name__:
-            yield from (each for each in vars(found).values() if isinstance(each, types.FunctionType))
+            yield from (
+                each for each in vars(found).values() if isinstance(each, types.FunctionType)
+            )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scaler.api.kinds import WatchedKind
-from tests.simulation import objects
+from tests.simulation import adapter_faults, objects
 from tests.simulation.api_server import ApiServer, Disturbance
 from tests.simulation.cluster import ApiError, Cluster, Collection, Document, timestamp
 from tests.simulation.faults import Fault, matcher
@@ -77,7 +77,7 @@ class World:
             return None
         return MetricsPipeline(
             self.timeline, self.cluster, self.journal, self.scenario, plan, self.server.workloads,
-            self.server.receive, kubeconfig,
+            self.server.receive, kubeconfig, self._tamper,
         )  # fmt: skip
 
     def run(self) -> Journal:
@@ -177,6 +177,8 @@ class World:
         self.journal.say(self.timeline.now, f"FAULT {fault}")
         if fault.kind in ("api", "reads", "writes", "metrics"):
             self._disturb(fault, fault.how)
+        elif self.pipeline is not None and fault.kind in adapter_faults.KINDS:
+            adapter_faults.begin(fault, self.pipeline, self.timeline)
         else:
             getattr(self, f"_begin_{fault.kind.replace('-', '_')}")(fault)
 
