@@ -35,7 +35,8 @@ class AdapterProcess(Process):
         """`flags`: besides those that say where everything is."""
         super().__init__(NAME, timeline, journal, serve, rng, clock_drift)
         self._directory = tempfile.TemporaryDirectory(prefix="simulation-adapter-")
-        self._config = Path(self._directory.name) / "config.yaml"
+        self.directory = Path(self._directory.name)
+        self._config = self.directory / "config.yaml"
         self._flags = (
             f"--config={self._config}",
             f"--prometheus-url=http://127.0.0.1:{PORT}",

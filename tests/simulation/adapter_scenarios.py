@@ -28,7 +28,7 @@ def with_adapter(seed: int) -> Scenario:
     plan = AdapterPlan(
         scrape_seconds=rng.choice((1.0, 2.0, 5.0)),
         rules=rng.choice(("named", "discovered")),
-        path="aggregator",
+        path=random.Random(f"adapter path {seed}").choice(("aggregator", "direct")),
     )
     count = len(scenario.autoscalers) + rng.choice((0, 1, 2))
     autoscalers = tuple(_autoscaler(rng, number, scenario) for number in range(count))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.simulation.network import Response
+from tests.simulation.network import Response, whole_response
 from tests.simulation.sockets import Call, SocketEnd
 from tests.simulation.timeline import Listening, Timeline
 
@@ -134,24 +134,10 @@ class _Kept:
         if self._client.is_partitioned:
             return
         self._received += data
-        response = self._whole_response()
-        if response is not None and self.exchange is not None:
-            exchange, self.exchange = self.exchange, None
-            exchange.end(response)
-
-    def _whole_response(self) -> Response | None:
-        head, separator, rest = self._received.partition(b"\r\n\r\n")
-        if not separator:
-            return None
-        first, *lines = head.decode("latin-1").split("\r\n")
-        headers = {
-            name.lower(): value for name, _, value in (line.partition(": ") for line in lines)
-        }
-        length = int(headers["content-length"])
-        if len(rest) < length:
-            return None
-        self._received = rest[length:]
-        if headers.get("connection") == "close":
+        response, self._received = whole_response(self._received)
+        if response is None or self.exchange is None:
+            return
+        if response.headers.get("connection") == "close":
             self.call.hang_up()
-        content = {"Content-Type": headers.get("content-type", "application/json")}
-        return Response(status=int(first.split(" ")[1]), body=rest[:length], headers=content)
+        exchange, self.exchange = self.exchange, None
+        exchange.end(response)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from testbed.certificates import Authority, KeyPair
-from tests.simulation import metrics_apis
+from tests.simulation import direct_connections, metrics_apis
 from tests.simulation.adapter_process import AdapterProcess
 from tests.simulation.cluster import Cluster
+from tests.simulation.direct_connections import DirectConnections
 from tests.simulation.http_client import HTTPClient
 from tests.simulation.journal import Journal, Served
 from tests.simulation.metrics_apis import CUSTOM, EXTERNAL, GROUPS, QUEUE_METRIC, Measured
-from tests.simulation.network import Connection, Request, Response
+from tests.simulation.network import Connection, Request, Response, Tunnel
 from tests.simulation.prometheus_model import PORT, PrometheusModel
 from tests.simulation.rights import EVERYWHERE, SCALER, VISITOR, Rights
 from tests.simulation.scenario import AdapterPlan, Scenario
@@ -68,6 +69,13 @@ class MetricsPipeline:
         self._aggregator = self._client("10.0.0.1", _der(authority.client(FRONT_PROXY)))
         self._visitor = self._client("10.0.0.2")
         self._clients = (self._aggregator, self._visitor)
+        self._direct = DirectConnections(timeline, journal, self._listening, self.adapter.accepted)
+        self.tunnels: dict[int, Tunnel] = {direct_connections.PORT: self._direct.connect}
+        self.scaler_flags: tuple[str, ...] = ()
+        """Of the scaler, besides its own."""
+        if plan.path == "direct":
+            direct_connections.register(cluster, SERVED_GROUPS, authority.certificate)
+            self.scaler_flags = self._direct_flags()
 
     def start(self) -> None:
         """Prometheus scrapes, the adapter starts, the visitor visits."""
@@ -97,6 +105,9 @@ class MetricsPipeline:
     def disconnect(self, how: str) -> None:
         """The adapter cannot be reached: connections are `refused`, or each request `hangs`."""
         self._unreachable = how
+        self._direct.hangs = how == "hangs"
+        if how == "refused":
+            self._direct.cut_all()
         for client in self._clients:
             client.is_partitioned = how == "hangs"
             if how == "refused":
@@ -105,6 +116,8 @@ class MetricsPipeline:
     def reconnect(self) -> None:
         """It can be reached again, by new connections."""
         self._unreachable = ""
+        self._direct.hangs = False
+        self._direct.cut_all()
         for client in self._clients:
             client.is_partitioned = False
             client.cut_all()
@@ -167,6 +180,16 @@ class MetricsPipeline:
             self._timeline, self._listening, self.adapter.accepted,
             address=address, certificate=certificate,
         )  # fmt: skip
+
+    def _direct_flags(self) -> tuple[str, ...]:
+        file = self.adapter.directory / "token"
+        file.write_text(direct_connections.token())
+        self.rights.users[direct_connections.token()] = SCALER
+        return (
+            f"--adapter-service={'/'.join(direct_connections.SERVICE)}",
+            f"--adapter-url=https://127.0.0.1:{direct_connections.PORT}",
+            f"--adapter-token-file={file}",
+        )
 
     def _publish_trust(self, cluster: Cluster, authority: Authority) -> None:
         """As kube-apiserver does, for every server behind it."""

@@ -7,6 +7,7 @@ made here; only the socket is missing.
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
@@ -185,33 +186,13 @@ class Connection(ProcessEnd):
         if self._closing or not self.is_open:
             return
         self._received += bytes(data)
-        while (request := self._whole_request()) is not None:
+        while True:
+            request, self._received = whole_request(
+                self._received, self._process, self._wire.timeline.now
+            )
+            if request is None:
+                return
             self._wire.arrive(request, self)
-
-    def _whole_request(self) -> Request | None:
-        head, separator, rest = self._received.partition(b"\r\n\r\n")
-        if not separator:
-            return None
-        first, *lines = head.decode("latin-1").split("\r\n")
-        headers = {
-            name.lower(): value for name, _, value in (line.partition(": ") for line in lines)
-        }
-        length = int(headers.get("content-length", "0"))
-        if len(rest) < length:
-            return None
-        self._received = rest[length:]
-        method, target, _ = first.split(" ")
-        path, _, query = target.partition("?")
-        return Request(
-            process=self._process,
-            method=method,
-            path=path,
-            params=dict(parse_qsl(query)) if query else {},
-            headers=headers,
-            body=rest[:length],
-            sent_at=self._wire.timeline.now,
-            target=target,
-        )
 
     # The server's end.
 
@@ -234,6 +215,10 @@ class Connection(ProcessEnd):
         self.send(b"0\r\n\r\n")
 
 
+Tunnel = Callable[[ProcessLoop, asyncio.Protocol, str], ProcessEnd | None]
+"""Makes the end of a process of a connection with another process; None: refused."""
+
+
 class Wire:
     """Everything between one process and the server."""
 
@@ -244,9 +229,10 @@ class Wire:
         serve: Callable[[Request, Connection], None],
         *,
         refuses: Callable[[str], str] = lambda _: "",
+        tunnels: Mapping[int, Tunnel] = MappingProxyType({}),
     ) -> None:
         """`serve` gets each request as it leaves the process; `refuses(process)` says whether a new
-        connection is "refused", "hangs", or (empty) is made.
+        connection is "refused", "hangs", or (empty) is made. `tunnels`: to other processes, by port.
         """
         self.timeline = timeline
         self.process = process
@@ -254,6 +240,7 @@ class Wire:
         self.opened = 0
         self._serve = serve
         self._refuses = refuses
+        self._tunnels = tunnels
 
     async def connect(self, loop: ProcessLoop, protocol: asyncio.Protocol, port: int) -> ProcessEnd:
         """What `loop.create_connection` waits for."""
@@ -264,7 +251,12 @@ class Wire:
         await made
         if how:
             raise ConnectionRefusedError(111, "Connect call failed")
-        connection = Connection(self, loop, protocol, self.process)
+        tunnel = self._tunnels.get(port)
+        connection: ProcessEnd | None = Connection(self, loop, protocol, self.process)
+        if tunnel is not None:
+            connection = tunnel(loop, protocol, self.process)
+        if connection is None:
+            raise ConnectionRefusedError(111, "Connect call failed")
         self.connections = [each for each in self.connections if each.is_open]
         self.connections.append(connection)
         self.opened += 1
@@ -290,6 +282,42 @@ class Wire:
 @lru_cache(maxsize=4096)
 def _parts(path: str) -> tuple[str, ...]:
     return tuple(unquote(part) for part in path.strip("/").split("/"))
+
+
+def whole_request(received: bytes, process: str, sent_at: float) -> tuple[Request | None, bytes]:
+    """The first request in what a process has sent, if it is complete, and what follows it."""
+    found = _whole(received)
+    if found is None:
+        return None, received
+    first, headers, body, rest = found
+    method, target, _ = first.split(" ")
+    path, _, query = target.partition("?")
+    request = Request(
+        process=process, method=method, path=path, params=dict(parse_qsl(query)) if query else {},
+        headers=headers, body=body, sent_at=sent_at, target=target,
+    )  # fmt: skip
+    return request, rest
+
+
+def whole_response(received: bytes) -> tuple[Response | None, bytes]:
+    """The first response in what a process has sent, if it is complete, and what follows it."""
+    found = _whole(received)
+    if found is None:
+        return None, received
+    first, headers, body, rest = found
+    kept = {name: headers[name] for name in ("content-type", "connection") if name in headers}
+    return Response(status=int(first.split(" ")[1]), body=body, headers=kept), rest
+
+
+def _whole(received: bytes) -> tuple[str, dict[str, str], bytes, bytes] | None:
+    """The first line, headers and body of a message, and what follows it; None while it is not complete."""
+    head, separator, rest = received.partition(b"\r\n\r\n")
+    if not separator:
+        return None
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    length = int(headers.get("content-length", "0"))
+    return (first, headers, rest[:length], rest[length:]) if len(rest) >= length else None
 
 
 def rendered(response: Response) -> bytes:

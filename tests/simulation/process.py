@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.simulation.cluster import EPOCH_UNIX_SECONDS
 from tests.simulation.journal import Journal
-from tests.simulation.network import Connection, Request, Wire
+from tests.simulation.network import Connection, Request, Tunnel, Wire
 from tests.simulation.timeline import ProcessLoop, Timeline
 
 RESTART_SECONDS = 1.0
@@ -37,6 +37,7 @@ class Process(ABC):
         self._clock_drift = clock_drift
         self._wall_rate = 1 + rng.uniform(-clock_drift / 2, clock_drift / 2)
         self.unreachable = ""
+        self.tunnels: dict[int, Tunnel] = {}
         self.loop: ProcessLoop | None = None
         self.wire: Wire | None = None
         self._main: asyncio.Task[Any] | None = None
@@ -57,6 +58,7 @@ class Process(ABC):
             f"{self.name}.{self._lives}",
             self._serve,
             refuses=lambda _: self.unreachable,
+            tunnels=self.tunnels,
         )
         starts_at = self._random.uniform(0, 1e6)
         rate = 1 + self._random.uniform(-self._clock_drift, self._clock_drift)

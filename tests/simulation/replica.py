@@ -1,7 +1,7 @@
 """One replica of the scaler."""
 
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ class Replica(Process):
         return run_scaler(self._options, "0.0.0-simulated", clock=self._tamper.clock(clock))
 
 
-def options_for(scenario: Scenario, kubeconfig: Path) -> Options:
+def options_for(scenario: Scenario, kubeconfig: Path, extra: Sequence[str] = ()) -> Options:
     """What the command line of every replica says."""
     return parse(
         [
@@ -56,5 +56,6 @@ def options_for(scenario: Scenario, kubeconfig: Path) -> Options:
             f"--leader-elect-retry-period={scenario.retry_seconds}s",
             "--leader-elect-resource-namespace=kube-system",
             "--secure-port=0",
+            *extra,
         ]
     )

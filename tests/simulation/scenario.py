@@ -72,7 +72,7 @@ class AdapterPlan(msgspec.Struct, frozen=True, kw_only=True):
     rules: str
     """One of `adapter_rules.BY_NAME`."""
     path: str
-    """How the scaler reads its metrics: through the `aggregator`, `direct`, `streamed` or `on change`."""
+    """How the scaler reads its metrics: through the `aggregator` or `direct`."""
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):

@@ -44,6 +44,11 @@ class SocketEnd(ProcessEnd):
         if not self._closing and self.is_open:
             self._timeline.after(LATENCY_SECONDS, self._received, bytes(data))
 
+    def close_by_peer(self) -> None:
+        """The other side has hung up."""
+        if self.is_open:
+            self._end(None)
+
 
 class Call:
     """A connection that is offered to a process that listens; the client side uses it to send and to hang up."""

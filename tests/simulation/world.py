@@ -56,7 +56,8 @@ class World:
         )
         self.pipeline = self._pipeline(kubeconfig)
         self.server.pipeline = self.pipeline
-        options = options_for(scenario, kubeconfig)
+        flags = self.pipeline.scaler_flags if self.pipeline else ()
+        options = options_for(scenario, kubeconfig, flags)
         self.replicas = {
             name: Replica(
                 name,
@@ -96,6 +97,8 @@ class World:
             self._populate()
             if self.pipeline is not None:
                 self.pipeline.start()
+                for replica in self.replicas.values():
+                    replica.tunnels = self.pipeline.tunnels
             for delay, replica in enumerate(self.replicas.values()):
                 self.timeline.after(0.3 * delay, replica.start)
             for fault in self.faults:
