@@ -2,7 +2,7 @@
 
 import random
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from testbed.certificates import Authority, KeyPair
@@ -14,6 +14,7 @@ from tests.simulation.http_client import HTTPClient
 from tests.simulation.journal import Journal, Served
 from tests.simulation.metrics_apis import CUSTOM, EXTERNAL, GROUPS, QUEUE_METRIC, Measured
 from tests.simulation.network import Connection, Request, Response, Tunnel
+from tests.simulation.process import Process
 from tests.simulation.prometheus_model import PORT, PrometheusModel
 from tests.simulation.rights import EVERYWHERE, SCALER, VISITOR, Rights
 from tests.simulation.scenario import AdapterPlan, Scenario
@@ -36,11 +37,11 @@ class MetricsPipeline:
 
     def __init__(
         self,
+        scenario: Scenario,
+        plan: AdapterPlan,
         timeline: Timeline,
         cluster: Cluster,
         journal: Journal,
-        scenario: Scenario,
-        plan: AdapterPlan,
         workloads: Mapping[str, Workload],
         serve: Serve,
         kubeconfig: Path,
@@ -77,8 +78,10 @@ class MetricsPipeline:
             direct_connections.register(cluster, SERVED_GROUPS, authority.certificate)
             self.scaler_flags = self._direct_flags()
 
-    def start(self) -> None:
-        """Prometheus scrapes, the adapter starts, the visitor visits."""
+    def start(self, replicas: Iterable[Process]) -> None:
+        """The replicas of the scaler can connect to the adapter, Prometheus scrapes, the adapter starts, the visitor visits."""
+        for replica in replicas:
+            replica.tunnels = self.tunnels
         self.rights.grant(SCALER, frozenset({EVERYWHERE}))
         self.rights.grant(VISITOR, frozenset(self._namespaces[:1]))
         self.rights.users[VISITOR_TOKEN] = VISITOR
@@ -206,3 +209,21 @@ class MetricsPipeline:
 
 def _der(pair: KeyPair) -> bytes:
     return ssl.PEM_cert_to_DER_cert(pair.certificate.decode())
+
+
+def pipeline_of(
+    scenario: Scenario,
+    timeline: Timeline,
+    cluster: Cluster,
+    journal: Journal,
+    workloads: Mapping[str, Workload],
+    serve: Serve,
+    kubeconfig: Path,
+    tamper: Tamper,
+) -> MetricsPipeline | None:
+    """That of a scenario with the adapter; None: the model serves the metrics APIs."""
+    if scenario.adapter is None:
+        return None
+    return MetricsPipeline(
+        scenario, scenario.adapter, timeline, cluster, journal, workloads, serve, kubeconfig, tamper
+    )

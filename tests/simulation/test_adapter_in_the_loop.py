@@ -1,6 +1,7 @@
 """What the simulation with the adapter itself must keep: the same seed is the same run, and the models answer as the servers do."""
 
 import random
+import socket
 import time
 
 import pytest
@@ -12,7 +13,7 @@ from tests.simulation.metrics_apis import EXTERNAL
 from tests.simulation.prometheus_model import PrometheusModel, UnknownQuery
 from tests.simulation.rights import SCALER, VISITOR
 from tests.simulation.timeline import Timeline
-from tests.simulation.virtual_clocks import REPLACED, virtual_clocks
+from tests.simulation.virtual_clocks import DEFAULTS, virtual_clocks
 from tests.simulation.workloads import Curve, Pace, Workload
 from wire.serving.review_cache import ReviewCache
 
@@ -93,6 +94,9 @@ def test_the_adapter_serves_scaler_and_visitor_and_refuses_what_the_visitor_may_
 
 
 def test_the_clocks_are_real_again_after_a_simulation() -> None:
+    real = time.monotonic, time.time, time.perf_counter, socket.create_server
+    defaults = ReviewCache.__init__.__kwdefaults__ or {}
     with virtual_clocks():
-        assert (ReviewCache.__init__.__kwdefaults__ or {})["monotonic"] in REPLACED.values()
-    assert (ReviewCache.__init__.__kwdefaults__ or {})["monotonic"] is time.monotonic
+        assert defaults["monotonic"] in DEFAULTS.values()
+    assert (time.monotonic, time.time, time.perf_counter, socket.create_server) == real
+    assert defaults["monotonic"] is time.monotonic

@@ -78,6 +78,12 @@ class Listening:
         """Negative once it is closed."""
         return -1 if self._is_closed else 0
 
+    def setsockopt(self, *_: object) -> None:
+        """Nothing is buffered."""
+
+    def setblocking(self, flag: bool) -> None:
+        """`accept` never waits."""
+
     def close(self) -> None:
         """Nothing more is accepted."""
         self._is_closed = True

@@ -16,8 +16,7 @@ from tests.simulation.fields import Window
 from tests.simulation.history import keep_history
 from tests.simulation.journal import Bounds, ClockStepped, Disturbed, Journal
 from tests.simulation.log_handlers import LogCounter
-from tests.simulation.memory_objects import MEMORIES
-from tests.simulation.metrics_pipeline import MetricsPipeline
+from tests.simulation.metrics_pipeline import pipeline_of
 from tests.simulation.process import RESTART_SECONDS, Process
 from tests.simulation.replica import Replica, options_for
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
@@ -49,13 +48,15 @@ class World:
         self._tamper = tamper
         tamper.begin(scenario)
         self._random = random.Random(f"world {scenario.seed}")
-        self._add_collections()
+        objects.add_collections(self.cluster)
         keep_history(self.cluster, self.journal)
         self.server = ApiServer(
             self.timeline, self.cluster, self.journal, self._random, tamper, scenario.page_max
         )
-        self.pipeline = self._pipeline(kubeconfig)
-        self.server.pipeline = self.pipeline
+        self.pipeline = self.server.pipeline = pipeline_of(
+            scenario, self.timeline, self.cluster, self.journal, self.server.workloads,
+            self.server.receive, kubeconfig, tamper,
+        )  # fmt: skip
         flags = self.pipeline.scaler_flags if self.pipeline else ()
         options = options_for(scenario, kubeconfig, flags)
         self.replicas = {
@@ -72,15 +73,6 @@ class World:
             for name in scenario.replicas
         }
 
-    def _pipeline(self, kubeconfig: Path) -> MetricsPipeline | None:
-        plan = self.scenario.adapter
-        if plan is None:
-            return None
-        return MetricsPipeline(
-            self.timeline, self.cluster, self.journal, self.scenario, plan, self.server.workloads,
-            self.server.receive, kubeconfig, self._tamper,
-        )  # fmt: skip
-
     def run(self) -> Journal:
         """From the first moment to the last."""
         with virtual_clocks() if self.pipeline else contextlib.nullcontext():
@@ -96,9 +88,7 @@ class World:
         try:
             self._populate()
             if self.pipeline is not None:
-                self.pipeline.start()
-                for replica in self.replicas.values():
-                    replica.tunnels = self.pipeline.tunnels
+                self.pipeline.start(self.replicas.values())
             for delay, replica in enumerate(self.replicas.values()):
                 self.timeline.after(0.3 * delay, replica.start)
             for fault in self.faults:
@@ -117,9 +107,8 @@ class World:
     def running_process(self) -> Process | None:
         """The one whose code runs now; None outside of all."""
         loop = events._get_running_loop()
-        processes: list[Process] = [*self.replicas.values()]
-        if self.pipeline is not None:
-            processes.append(self.pipeline.adapter)
+        adapters = [self.pipeline.adapter] if self.pipeline else []
+        processes = (*self.replicas.values(), *adapters)
         return next((each for each in processes if each.loop is loop), None)
 
     @property
@@ -135,17 +124,6 @@ class World:
     @property
     def _autoscalers(self) -> Collection:
         return self.cluster[self._kind.plural]
-
-    def _add_collections(self) -> None:
-        add = self.cluster.add
-        add(API_VERSION, "LoadAutoscaler", "loadautoscalers")
-        add("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
-        add(API_VERSION, "ScalingMemory", MEMORIES)
-        add(API_VERSION, "ScalingCalendar", "scalingcalendars")
-        add(API_VERSION, "ClusterScalingCalendar", "clusterscalingcalendars")
-        add("v1", "Pod", "pods")
-        add("apps/v1", "Deployment", "deployments")
-        add("coordination.k8s.io/v1", "Lease", "leases")
 
     def _populate(self) -> None:
         for plan in self.scenario.autoscalers:
@@ -401,10 +379,8 @@ class World:
                 exists=exists,
             )
         )
-        self.journal.say(
-            self.timeline.now,
-            f"{metadata['name']}: {low}..{high}, exists: {exists}",
-        )
+        what = f"{metadata['name']}: {low}..{high}, exists: {exists}"
+        self.journal.say(self.timeline.now, what)
 
     def _bounds(self, plural: str, found: Document) -> tuple[int, int]:
         """Those that apply now, with the schedule."""
