@@ -118,7 +118,7 @@ class _Direct:
 
     def _closed(self) -> None:
         if not self._shared.hangs:
-            self.end.close_by_peer()
+            self.end.closed_by_other_side()
 
     def _hung_up(self) -> None:
         self._note_response(None)

@@ -44,7 +44,7 @@ class SocketEnd(ProcessEnd):
         if not self._closing and self.is_open:
             self._timeline.after(LATENCY_SECONDS, self._received, bytes(data))
 
-    def close_by_peer(self) -> None:
+    def closed_by_other_side(self) -> None:
         """The other side has hung up."""
         if self.is_open:
             self._end(None)
