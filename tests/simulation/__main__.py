@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from tests.simulation import large
+from tests.simulation.adapter_scenarios import faults_with_adapter, with_adapter
 from tests.simulation.faults import Fault
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
@@ -28,12 +29,14 @@ from tests.simulation.simulate import Verdict, shrunk, simulate
 SECONDS_PER_HOUR = 3600
 PROGRESS_SEEDS = 100
 FLAGS = {
+    "adapter": "the adapter serves the metrics, from a model of Prometheus",
     "fields": "the autoscalers have additional fields",
     "hpas": "the autoscalers are HPAs, whose memories are stored in ScalingMemory objects",
     "shards": "three replicas share the namespaces",
 }
 SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "": scenario_of,
+    "adapter": with_adapter,
     "fields": with_fields,
     "shards": with_shards,
     "hpas": with_hpas,
@@ -42,6 +45,7 @@ SCENARIOS: dict[str, Callable[[int], Scenario]] = {
 """By the flags that choose them."""
 
 FAULTS: dict[str, Callable[[Scenario], tuple[Fault, ...]]] = {
+    "adapter": faults_with_adapter,
     "fields": faults_with_fields,
     "hpas": faults_with_hpas,
     "hpas shards": faults_with_hpas,
@@ -86,7 +90,7 @@ def main(arguments: Sequence[str]) -> int:
         return run_large(given.objects, seed=given.seed or 0)
     chosen = " ".join(flag for flag in FLAGS if getattr(given, flag))
     if chosen not in SCENARIOS:
-        parser.error("--fields cannot be combined with --hpas or --shards")
+        parser.error("only --hpas and --shards can be combined")
     if given.seed is not None:
         return replay(given.seed, given.faults, scenarios=chosen)
     return run_all(given.seeds, given.processes, scenarios=chosen)

@@ -21,8 +21,10 @@ from tests.simulation.journal import (
 )
 from tests.simulation.memory_objects import MEMORIES, MemoryObjects
 from tests.simulation.metrics_apis import UNITS_PER_REPLICA, Measured, metric_of
+from tests.simulation.metrics_pipeline import SERVED_GROUPS, MetricsPipeline
 from tests.simulation.network import Connection, Request, Response, rendered
 from tests.simulation.ownership import Ownership
+from tests.simulation.rights import REVIEWS
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
@@ -75,6 +77,8 @@ class ApiServer:
         self.discovery_with_nulls = False
         self.ownership = Ownership(journal)
         self.memories = MemoryObjects(timeline, cluster, journal)
+        self.pipeline: MetricsPipeline | None = None
+        """Where requests for metrics are forwarded to; None: the model serves them itself."""
 
     def receive(self, request: Request, connection: Connection) -> None:
         """A request has left a process."""
@@ -132,7 +136,28 @@ class ApiServer:
         if request.is_watch and how != "error":
             self._watch(request, connection)
             return
-        response = self._spoiled(disturbance, request, measured)
+        if how == "error" and disturbance is not None:
+            self._answered(request, connection, disturbance, measured, _out_of_order(disturbance))
+        elif self.pipeline is not None and measured and measured.group in SERVED_GROUPS:
+            self.pipeline.forward(
+                request, measured,
+                lambda response: self._answered(request, connection, disturbance, measured, response),
+            )  # fmt: skip
+        else:
+            response = self._answer(request, measured)
+            self._answered(request, connection, disturbance, measured, response)
+
+    def _answered(
+        self,
+        request: Request,
+        connection: Connection,
+        disturbance: Disturbance | None,
+        measured: Measured | None,
+        response: Response,
+    ) -> None:
+        """Send the response, or what a fault makes of it."""
+        how = disturbance.how if disturbance else ""
+        response = self._spoiled(how, response)
         if how in ("lost", "torn"):
             self._journal.lose_answer(self._timeline.now)
             self._measured(request, measured, None)
@@ -144,16 +169,7 @@ class ApiServer:
         response = self._tamper.answer(request, response)
         self._timeline.after(self._random.uniform(0.0005, 0.002), connection.answer, response)
 
-    def _spoiled(
-        self, disturbance: Disturbance | None, request: Request, measured: Measured | None
-    ) -> Response:
-        if disturbance is not None and disturbance.how == "error":
-            after = {"Retry-After": str(int(disturbance.seconds))} if disturbance.seconds else {}
-            message = "the model is out of order"
-            reason = REASONS.get(disturbance.status, "")
-            return status_response(disturbance.status, reason, message, **after)
-        response = self._answer(request, measured)
-        how = disturbance.how if disturbance else ""
+    def _spoiled(self, how: str, response: Response) -> Response:
         if how == "garbage":
             return Response(body=self._random.choice(GARBAGE))
         if how in ("empty", "partial") and response.ok:
@@ -167,6 +183,8 @@ class ApiServer:
                 if workload is None:
                     raise ApiError(404, "NotFound", "the server could not find the metric")
                 return metrics_apis.answer(measured, workload, self._timeline.now)
+            if self.pipeline is not None and request.parts[-1] in REVIEWS:
+                return self.pipeline.rights.reviewed(request)
             return self._resource(request)
         except ApiError as error:
             return error.response
@@ -369,6 +387,12 @@ def _verb(request: Request) -> str:
         if known in parts:
             return f"{'WATCH' if request.is_watch else request.method} {known}"
     return f"{request.method} {request.path}"
+
+
+def _out_of_order(disturbance: Disturbance) -> Response:
+    after = {"Retry-After": str(int(disturbance.seconds))} if disturbance.seconds else {}
+    reason = REASONS.get(disturbance.status, "")
+    return status_response(disturbance.status, reason, "the model is out of order", **after)
 
 
 def proposal(load: float) -> int:

@@ -1,9 +1,11 @@
 """The invariant of what a scaler uses: requests, events, log lines and the like."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from scaler.cluster.events.correlation import SPAM
 from scaler.cluster.shards.assignment import SHARDS
+from tests.simulation.faults import METRIC_SOURCES
 from tests.simulation.fields import Fields
 from tests.simulation.invariants import INVARIANTS, Run, Violation
 from tests.simulation.scenario import AutoscalerPlan
@@ -25,14 +27,16 @@ def within_budgets(run: Run) -> Iterator[Violation]:
         for plan in scenario.autoscalers
     )
     lives = len(journal.lives)
-    events = sum(number for name, number in journal.requests.items() if name.endswith(" events"))
+    requests = _of_scalers(run, journal.requests)
+    events = sum(number for name, number in requests.items() if name.endswith(" events"))
     changes = len(journal.scales) + count * (faults + 1) + sum(map(_reported, scenario.autoscalers))
     unreliable = sum(fault.seconds / 30 for fault in run.faults if fault.kind in ("api", "writes"))
     # A metric, or kube-apiserver, that fails now and then, or each time in another way, changes a condition each time; of an HPA, each failure is an event.
     unsteady = [
         each
         for each in run.faults
-        if (each.kind == "api" and each.share < 1)
+        if each.kind in METRIC_SOURCES
+        or (each.kind == "api" and each.share < 1)
         or (
             each.kind == "metrics"
             and (each.share < 1 or each.how == "garbage" or not scenario.kind.reports_changes_only)
@@ -41,14 +45,14 @@ def within_budgets(run: Run) -> Iterator[Violation]:
     changes += count * round(sum(each.seconds for each in unsteady) / scenario.period)
     budgets = {
         "requests": (
-            journal.requests.total(),
+            requests.total(),
             1.3 * (scenario.end / scenario.period) * expected
             + _lease_requests(run)
             + 2 * 4 * scenario.end / 15 + 60 * lives + 100 * faults,
         ),
         "event writes": (events, 3 * changes + 20 + EVENT_TRIES * unreliable + _at_zero_events(run) + _refused_events(run)),
         "log lines": (
-            journal.log_lines.total(),
+            _of_scalers(run, journal.log_lines).total(),
             40 + 25 * lives + 30 * faults * (1 + count) + _lease_log_lines(run),
         ),
         # One for each shard that is claimed, of which a few are written at once.
@@ -63,6 +67,17 @@ def within_budgets(run: Run) -> Iterator[Violation]:
                 at=scenario.end,
                 what=f"{used} {what}, at most {most:.0f} are stated",
             )
+
+
+def _of_scalers(run: Run, counted: Counter[str]) -> Counter[str]:
+    """What the replicas of the scaler have used, without the adapter."""
+    return Counter(
+        {
+            name: number
+            for name, number in counted.items()
+            if name.partition(" ")[0].partition(".")[0] in run.scenario.replicas
+        }
+    )
 
 
 def _at_zero_events(run: Run) -> float:

@@ -1,6 +1,7 @@
 """Planted faults of decisions: counts that nothing explains, and counts that are demanded and not written."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -9,7 +10,7 @@ from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.metrics_apis import CUSTOM, decoded, metric_of, total
 from tests.simulation.network import Request, Response
 from tests.simulation.scenario import Scenario
-from tests.simulation.tampering import Tamper, writes_scale
+from tests.simulation.tampering import Tamper, without_field, writes_scale
 
 SWALLOWS_FROM_SECONDS = 60.0
 SWALLOWS_AFTER_CALM_SECONDS = 100.0
@@ -146,7 +147,31 @@ class StandbyWaits(Tamper):
         return [request] if request.process == self._leader else []
 
 
+class ActsInDryRun(Tamper):
+    """The scaler does not know the mode of a forecast."""
+
+    invariant = "forecast acts only with mode and trust"
+    field = "forecast"
+
+    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
+        if "forecast" not in spec:
+            return spec
+        return {**spec, "forecast": {**spec["forecast"], "mode": "Add"}}
+
+
+class IgnoresAbort(Tamper):
+    """The scaler does not know `abortWhen`."""
+
+    invariant = "candidate stays aborted"
+    field = "candidate"
+
+    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
+        if "candidate" not in spec:
+            return spec
+        return {**spec, "candidate": without_field(spec["candidate"], "abortWhen")}
+
+
 PLANTED_IN_DECISIONS = (
     SwallowsScaleWrites, ShrinksToTheMinimum, AddsOneReplica, AnswersFromACache, ScalesNothingWithoutMemories,
-    RetriesLate, StandbyWaits,
+    RetriesLate, StandbyWaits, ActsInDryRun, IgnoresAbort,
 )  # fmt: skip

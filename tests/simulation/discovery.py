@@ -10,7 +10,12 @@ from wire.api.loadline import GROUP, VERSION
 
 # group/version -> resource -> kind and subresources
 RESOURCES: dict[str, dict[str, tuple[str, tuple[str, ...]]]] = {
-    "v1": {"pods": ("Pod", ("status",)), "services": ("Service", ()), "events": ("Event", ())},
+    "v1": {
+        "pods": ("Pod", ("status",)),
+        "services": ("Service", ()),
+        "events": ("Event", ()),
+        "namespaces": ("Namespace", ()),
+    },
     "apps/v1": {"deployments": ("Deployment", ("scale", "status"))},
     "autoscaling/v2": {"horizontalpodautoscalers": ("HorizontalPodAutoscaler", ("status",))},
     "coordination.k8s.io/v1": {"leases": ("Lease", ())},
@@ -49,7 +54,7 @@ def _group(name: str) -> dict[str, Any]:
         {
             "resource": plural,
             "responseKind": {"group": group, "version": version, "kind": kind},
-            "scope": "Namespaced",
+            "scope": "Cluster" if plural == "namespaces" else "Namespaced",
             "singularResource": kind.lower(),
             "verbs": ["get", "list", "watch"],
             "subresources": [

@@ -10,6 +10,8 @@ from tests.simulation.network import Request
 from tests.simulation.scenario import Scenario
 
 FIRST_FAULT_SECONDS = 60.0
+# Kinds of faults behind the metrics APIs, where the adapter serves them (`adapter_faults`).
+METRIC_SOURCES = ("prometheus", "adapter", "rules")
 # What a fault of the kind crd takes away.
 CUSTOM_RESOURCES = ("loadautoscalers", "scalingmemories")
 
@@ -47,7 +49,8 @@ def made_from(scenario: Scenario, theme: Sequence[str] = ()) -> tuple[Fault, ...
     return tuple(sorted(faults, key=lambda fault: fault.at))
 
 
-def _lasting(rng: random.Random, scenario: Scenario, at: float, most: float = 300.0) -> float:
+def lasting(rng: random.Random, scenario: Scenario, at: float, most: float = 300.0) -> float:
+    """How long a fault lasts, which ends before the calm."""
     return min(
         rng.choice((2.0, 10.0, 30.0, 90.0, most)) * rng.uniform(0.5, 1), scenario.calm_at - at
     )
@@ -62,7 +65,7 @@ def _key(rng: random.Random, scenario: Scenario) -> str:
 
 
 def _kill(rng: random.Random, scenario: Scenario, at: float) -> Fault:
-    down = _lasting(rng, scenario, at)
+    down = lasting(rng, scenario, at)
     return Fault(
         kind="kill",
         at=at,
@@ -77,7 +80,7 @@ def _terminate(rng: random.Random, scenario: Scenario, at: float) -> Fault:
 
 def _pause(rng: random.Random, scenario: Scenario, at: float) -> Fault:
     return Fault(
-        kind="pause", at=at, seconds=_lasting(rng, scenario, at, 60.0), who=_who(rng, scenario)
+        kind="pause", at=at, seconds=lasting(rng, scenario, at, 60.0), who=_who(rng, scenario)
     )
 
 
@@ -86,7 +89,7 @@ def _partition(rng: random.Random, scenario: Scenario, at: float) -> Fault:
     return Fault(
         kind="partition",
         at=at,
-        seconds=_lasting(rng, scenario, at),
+        seconds=lasting(rng, scenario, at),
         who=_who(rng, scenario),
         how=how,
     )
@@ -100,7 +103,7 @@ def _clock_step(rng: random.Random, scenario: Scenario, at: float) -> Fault:
 def _api(rng: random.Random, scenario: Scenario, at: float) -> Fault:
     how = rng.choice(("hang", "lost", "cut", "torn", "slow", "error", "throttled"))
     return Fault(
-        kind="api", at=at, seconds=_lasting(rng, scenario, at), how=how,
+        kind="api", at=at, seconds=lasting(rng, scenario, at), how=how,
         share=rng.choice((0.1, 0.5, 1.0)), amount=rng.choice((1.0, 5.0, 20.0)),
     )  # fmt: skip
 
@@ -109,7 +112,7 @@ def _writes(rng: random.Random, scenario: Scenario, at: float) -> Fault:
     where = rng.choice(("scale", "status", "leases", "events"))
     how = rng.choice(("lost", "conflict", "error", "hang", "slow", "refused", "invalid"))
     return Fault(
-        kind="writes", at=at, seconds=_lasting(rng, scenario, at), where=where, how=how,
+        kind="writes", at=at, seconds=lasting(rng, scenario, at), where=where, how=how,
         share=rng.choice((0.3, 1.0)), amount=5.0,
     )  # fmt: skip
 
@@ -122,7 +125,7 @@ def _metrics(rng: random.Random, scenario: Scenario, at: float) -> Fault:
         (EXTERNAL, CUSTOM, RESOURCE, "all", _key(rng, scenario), _key(rng, scenario))
     )
     return Fault(
-        kind="metrics", at=at, seconds=_lasting(rng, scenario, at, 500.0), where=where, how=how,
+        kind="metrics", at=at, seconds=lasting(rng, scenario, at, 500.0), where=where, how=how,
         share=rng.choice((0.5, 1.0, 1.0)), amount=rng.choice((1.0, 5.0, 30.0)),
     )  # fmt: skip
 
@@ -133,7 +136,7 @@ def _watches(rng: random.Random, scenario: Scenario, at: float) -> Fault:
     return Fault(
         kind="watches",
         at=at,
-        seconds=_lasting(rng, scenario, at),
+        seconds=lasting(rng, scenario, at),
         where=where,
         how=how,
         who=rng.choice((*scenario.replicas, "")),
@@ -142,7 +145,7 @@ def _watches(rng: random.Random, scenario: Scenario, at: float) -> Fault:
 
 def _discovery(rng: random.Random, scenario: Scenario, at: float) -> Fault:
     how = rng.choice(("nulls", "hang", "error", "garbage", "slow"))
-    return Fault(kind="discovery", at=at, seconds=_lasting(rng, scenario, at), how=how, amount=20.0)
+    return Fault(kind="discovery", at=at, seconds=lasting(rng, scenario, at), how=how, amount=20.0)
 
 
 def _pods(rng: random.Random, scenario: Scenario, at: float) -> Fault:
@@ -171,7 +174,7 @@ def _rival(rng: random.Random, scenario: Scenario, at: float) -> Fault:
 
 
 def _crd(rng: random.Random, scenario: Scenario, at: float) -> Fault:
-    return Fault(kind="crd", at=at, seconds=_lasting(rng, scenario, at))
+    return Fault(kind="crd", at=at, seconds=lasting(rng, scenario, at))
 
 
 MAKERS: dict[str, Callable[[random.Random, Scenario, float], Fault]] = {

@@ -182,6 +182,47 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True):
     is_in_progress: bool
 
 
+class Scraped(msgspec.Struct, frozen=True, kw_only=True):
+    """The model of Prometheus scraped a target: its load, which its ready pods share."""
+
+    at: float
+    target: str
+    load: float
+    pods: tuple[str, ...]
+
+
+class Queried(msgspec.Struct, kw_only=True):
+    """A process of the adapter sent a query to Prometheus, which took so many `seconds` if it is answered."""
+
+    at: float
+    process: str
+    text: str
+    is_answered: bool
+    """Whether it had, or will have, a result."""
+    seconds: float
+
+
+class Served(msgspec.Struct, frozen=True, kw_only=True):
+    """The adapter answered a request for a metric; `sent_at` is when the client sent it."""
+
+    at: float
+    sent_at: float
+    user: str
+    namespace: str
+    group: str
+    target: str
+    status: int
+    document: Document | None
+
+
+class RightsChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """From now on a user may read the metrics of these namespaces; `*`: of all."""
+
+    at: float
+    user: str
+    namespaces: frozenset[str]
+
+
 class Journal:
     """All of it, in the order of its happening."""
 
@@ -204,6 +245,10 @@ class Journal:
         self.holders: list[Held] = []
         self.bounds: list[Bounds] = []
         self.rollouts: list[Rollout] = []
+        self.scraped: list[Scraped] = []
+        self.queries: list[Queried] = []
+        self.served: list[Served] = []
+        self.rights: list[RightsChanged] = []
         self.lives: list[tuple[str, float, float]] = []
         """Process, birth and end of each life that has ended."""
         self.requests: Counter[str] = Counter()

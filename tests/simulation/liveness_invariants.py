@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tests.simulation.budget_invariants import INVARIANTS
-from tests.simulation.faults import FIRST_FAULT_SECONDS, Fault
+from tests.simulation.faults import FIRST_FAULT_SECONDS, METRIC_SOURCES, Fault
 from tests.simulation.invariants import (
     EVERYTHING,
     RECOVERY_SECONDS,
@@ -20,7 +20,7 @@ LATE_RATIO = 1.1
 LATE_SECONDS = 0.5
 # They disturb no autoscaler, or only their own one.
 OF_ONE_AUTOSCALER = ("metrics", "user", "rival")
-HARMLESS = ("pods", "clock-step", "rollout", "discovery", "memories", "reads")
+HARMLESS = ("pods", "clock-step", "rollout", "discovery", "memories", "reads", "rights")
 HARMLESS_WRITES = ("events", "scalingmemories")
 
 
@@ -77,6 +77,8 @@ def _disturbs(fault: Fault, plan: AutoscalerPlan, kind: str) -> bool:
     if fault.kind in OF_ONE_AUTOSCALER and not fault.how.startswith("lease-"):
         groups = (*plan.groups, CUSTOM) if plan.fields.deletes_least_busy else plan.groups
         return fault.where in ("all", plan.key, *groups)
+    if fault.kind in METRIC_SOURCES:
+        return plan.by_adapter
     if fault.kind == "writes":
         return fault.where not in HARMLESS_WRITES
     if fault.kind == "watches":
@@ -87,7 +89,8 @@ def _disturbs(fault: Fault, plan: AutoscalerPlan, kind: str) -> bool:
 
 def _recovery_seconds(run: Run, plan: AutoscalerPlan, fault: Fault) -> float:
     """A metric that is there again is read in the next period; one that was requested before has a deadline."""
-    return deadline_seconds(run, plan) if fault.kind == "metrics" else RECOVERY_SECONDS
+    is_of_metrics = fault.kind in ("metrics", *METRIC_SOURCES)
+    return deadline_seconds(run, plan) if is_of_metrics else RECOVERY_SECONDS
 
 
 INVARIANTS.append(reconciled_in_every_period)

@@ -18,6 +18,9 @@ CPU_PERCENT = 50
 # A candidate has so many times the target of the spec.
 CANDIDATE_RATIO = 2
 
+# Of the adapter; the model has a metric for each workload.
+QUEUE_METRIC, PODS_METRIC = "queue", "rps"
+
 EXTERNAL = "external.metrics.k8s.io"
 CUSTOM = "custom.metrics.k8s.io"
 RESOURCE = "metrics.k8s.io"
@@ -43,16 +46,21 @@ def metric_of(request: Request) -> Measured | None:
     parts = request.parts
     if len(parts) < 6 or parts[0] != "apis" or parts[1] not in GROUPS or parts[3] != "namespaces":
         return None
-    if parts[1] == RESOURCE:
+    # The name of the metric has that of the workload; where the adapter serves it, the selector has.
+    workload = parts[-1].partition("-")[2] if parts[1] != RESOURCE else ""
+    if not workload:
         workload = request.params.get("labelSelector", "").removeprefix("app=")
-    else:
-        workload = parts[-1].partition("-")[2]
     return Measured(group=parts[1], namespace=parts[4], workload=workload)
 
 
-def metric_spec(group: str, workload: str) -> Document:
-    """The metric of an autoscaler that follows the workload's load through that API."""
+def metric_spec(group: str, workload: str, *, by_adapter: bool = False) -> Document:
+    """The metric of an autoscaler that follows the workload's load through that API, of the model or `by_adapter`."""
     average = {"type": "AverageValue", "averageValue": str(UNITS_PER_REPLICA)}
+    if by_adapter and group == EXTERNAL:
+        selected = {"name": QUEUE_METRIC, "selector": {"matchLabels": {"app": workload}}}
+        return {"type": "External", "external": {"metric": selected, "target": average}}
+    if by_adapter and group == CUSTOM:
+        return {"type": "Pods", "pods": {"metric": {"name": PODS_METRIC}, "target": average}}
     if group == EXTERNAL:
         return {
             "type": "External",

@@ -5,8 +5,9 @@ made here; only the socket is missing.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
@@ -32,6 +33,8 @@ class Request(msgspec.Struct, kw_only=True):
     headers: dict[str, str]
     body: bytes
     sent_at: float
+    target: str = ""
+    """Path and query as they were sent."""
 
     @property
     def replica(self) -> str:
@@ -68,58 +71,26 @@ class Response(msgspec.Struct, kw_only=True):
         return self.status < 400
 
 
-class Connection(asyncio.Transport):
-    """One connection, both ends of it: `Transport` to the process, and `answer` and the like to the server."""
+class ProcessEnd(asyncio.Transport):
+    """The end of a connection that a process has: `Transport` to the process, and `send` and the like to the other side."""
 
     def __init__(
-        self, wire: "Wire", loop: ProcessLoop, protocol: asyncio.Protocol, process: str
+        self,
+        loop: ProcessLoop,
+        protocol: asyncio.Protocol,
+        extra: Mapping[str, object] | None = None,
     ) -> None:
-        super().__init__()
-        self._wire = wire
+        super().__init__(extra)
         self._loop = loop
         self._protocol = protocol
-        self._process = process
-        self._received = b""
         self._held: list[bytes] | None = None
         self._closing = False
         self._is_lost = False
         self.is_open = True
         self.on_closed: list[Callable[[], None]] = []
-        """What the server wants to be called when the process gives the connection up."""
+        """What the other side wants to be called when the process gives the connection up."""
 
-    # The process's end.
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Bytes from the process; whole requests are handed to the server."""
-        if self._closing or not self.is_open:
-            return
-        self._received += bytes(data)
-        while (request := self._whole_request()) is not None:
-            self._wire.arrive(request, self)
-
-    def _whole_request(self) -> Request | None:
-        head, separator, rest = self._received.partition(b"\r\n\r\n")
-        if not separator:
-            return None
-        first, *lines = head.decode("latin-1").split("\r\n")
-        headers = {
-            name.lower(): value for name, _, value in (line.partition(": ") for line in lines)
-        }
-        length = int(headers.get("content-length", "0"))
-        if len(rest) < length:
-            return None
-        self._received = rest[length:]
-        method, target, _ = first.split(" ")
-        path, _, query = target.partition("?")
-        return Request(
-            process=self._process,
-            method=method,
-            path=path,
-            params=dict(parse_qsl(query)) if query else {},
-            headers=headers,
-            body=rest[:length],
-            sent_at=self._wire.timeline.now,
-        )
+    # What the process calls.
 
     def close(self) -> None:
         """The process hangs up."""
@@ -160,25 +131,7 @@ class Connection(asyncio.Transport):
         """Not needed for HTTP."""
         return False
 
-    # The server's end.
-
-    def answer(self, response: Response) -> None:
-        """One whole answer; the connection stays open."""
-        self.send(rendered(response))
-
-    def begin_stream(self) -> None:
-        """The head of an answer that has no known length."""
-        self.send(
-            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-        )
-
-    def stream(self, data: bytes) -> None:
-        """A piece of it."""
-        self.send(b"%x\r\n%b\r\n" % (len(data), data))
-
-    def end_stream(self) -> None:
-        """Its proper end."""
-        self.send(b"0\r\n\r\n")
+    # What the other side calls.
 
     def send(self, data: bytes) -> None:
         """Bytes to the process."""
@@ -191,7 +144,7 @@ class Connection(asyncio.Transport):
             self._end(ConnectionResetError("connection reset by the model"))
 
     def sever(self) -> None:
-        """The process is dead: nothing goes in or out any more, and only the server notices."""
+        """The process is dead: nothing goes in or out any more, and only the other side notices."""
         self._closed_for_server()
 
     def _deliver(self, data: bytes) -> None:
@@ -215,6 +168,57 @@ class Connection(asyncio.Transport):
                 callback()
 
 
+class Connection(ProcessEnd):
+    """A connection with a model server: whole requests reach it, and it gives whole answers or streams."""
+
+    def __init__(
+        self, wire: "Wire", loop: ProcessLoop, protocol: asyncio.Protocol, process: str
+    ) -> None:
+        super().__init__(loop, protocol)
+        self._wire = wire
+        self._process = process
+        self._received = b""
+
+    # The process's end.
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Bytes from the process; whole requests are handed to the server."""
+        if self._closing or not self.is_open:
+            return
+        self._received += bytes(data)
+        while True:
+            request, self._received = whole_request(
+                self._received, self._process, self._wire.timeline.now
+            )
+            if request is None:
+                return
+            self._wire.arrive(request, self)
+
+    # The server's end.
+
+    def answer(self, response: Response) -> None:
+        """One whole answer; the connection stays open."""
+        self.send(rendered(response))
+
+    def begin_stream(self) -> None:
+        """The head of an answer that has no known length."""
+        self.send(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+
+    def stream(self, data: bytes) -> None:
+        """A piece of it."""
+        self.send(b"%x\r\n%b\r\n" % (len(data), data))
+
+    def end_stream(self) -> None:
+        """Its proper end."""
+        self.send(b"0\r\n\r\n")
+
+
+Tunnel = Callable[[ProcessLoop, asyncio.Protocol, str], ProcessEnd | None]
+"""Makes the end of a process of a connection with another process; None: refused."""
+
+
 class Wire:
     """Everything between one process and the server."""
 
@@ -225,18 +229,20 @@ class Wire:
         serve: Callable[[Request, Connection], None],
         *,
         refuses: Callable[[str], str] = lambda _: "",
+        tunnels: Mapping[int, Tunnel] = MappingProxyType({}),
     ) -> None:
         """`serve` gets each request as it leaves the process; `refuses(process)` says whether a new
-        connection is "refused", "hangs", or (empty) is made.
+        connection is "refused", "hangs", or (empty) is made. `tunnels`: to other processes, by port.
         """
         self.timeline = timeline
         self.process = process
-        self.connections: list[Connection] = []
+        self.connections: list[ProcessEnd] = []
         self.opened = 0
         self._serve = serve
         self._refuses = refuses
+        self._tunnels = tunnels
 
-    async def connect(self, loop: ProcessLoop, protocol: asyncio.Protocol) -> Connection:
+    async def connect(self, loop: ProcessLoop, protocol: asyncio.Protocol, port: int) -> ProcessEnd:
         """What `loop.create_connection` waits for."""
         made: asyncio.Future[None] = loop.create_future()
         how = self._refuses(self.process)
@@ -245,7 +251,12 @@ class Wire:
         await made
         if how:
             raise ConnectionRefusedError(111, "Connect call failed")
-        connection = Connection(self, loop, protocol, self.process)
+        tunnel = self._tunnels.get(port)
+        connection: ProcessEnd | None = Connection(self, loop, protocol, self.process)
+        if tunnel is not None:
+            connection = tunnel(loop, protocol, self.process)
+        if connection is None:
+            raise ConnectionRefusedError(111, "Connect call failed")
         self.connections = [each for each in self.connections if each.is_open]
         self.connections.append(connection)
         self.opened += 1
@@ -271,6 +282,42 @@ class Wire:
 @lru_cache(maxsize=4096)
 def _parts(path: str) -> tuple[str, ...]:
     return tuple(unquote(part) for part in path.strip("/").split("/"))
+
+
+def whole_request(received: bytes, process: str, sent_at: float) -> tuple[Request | None, bytes]:
+    """The first request in what a process has sent, if it is complete, and what follows it."""
+    found = _whole(received)
+    if found is None:
+        return None, received
+    first, headers, body, rest = found
+    method, target, _ = first.split(" ")
+    path, _, query = target.partition("?")
+    request = Request(
+        process=process, method=method, path=path, params=dict(parse_qsl(query)) if query else {},
+        headers=headers, body=body, sent_at=sent_at, target=target,
+    )  # fmt: skip
+    return request, rest
+
+
+def whole_response(received: bytes) -> tuple[Response | None, bytes]:
+    """The first response in what a process has sent, if it is complete, and what follows it."""
+    found = _whole(received)
+    if found is None:
+        return None, received
+    first, headers, body, rest = found
+    kept = {name: headers[name] for name in ("content-type", "connection") if name in headers}
+    return Response(status=int(first.split(" ")[1]), body=body, headers=kept), rest
+
+
+def _whole(received: bytes) -> tuple[str, dict[str, str], bytes, bytes] | None:
+    """The first line, headers and body of a message, and what follows it; None while it is not complete."""
+    head, separator, rest = received.partition(b"\r\n\r\n")
+    if not separator:
+        return None
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    length = int(headers.get("content-length", "0"))
+    return (first, headers, rest[:length], rest[length:]) if len(rest) >= length else None
 
 
 def rendered(response: Response) -> bytes:

@@ -3,9 +3,10 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Document
+from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Cluster, Document
 from tests.simulation.fields import Fields, Window
 from tests.simulation.learnt_forecast import learnt_status
+from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.metrics_apis import (
     CANDIDATE_RATIO,
     CUSTOM,
@@ -14,8 +15,22 @@ from tests.simulation.metrics_apis import (
     metric_spec,
 )
 from tests.simulation.scenario import AutoscalerPlan, Rules
+from wire.api.loadline import API_VERSION
 
 PANIC_PERCENT = 200
+
+
+def add_collections(cluster: Cluster) -> None:
+    """The resources of the cluster."""
+    add = cluster.add
+    add(API_VERSION, "LoadAutoscaler", "loadautoscalers")
+    add("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
+    add(API_VERSION, "ScalingMemory", MEMORIES)
+    add(API_VERSION, "ScalingCalendar", "scalingcalendars")
+    add(API_VERSION, "ClusterScalingCalendar", "clusterscalingcalendars")
+    add("v1", "Pod", "pods")
+    add("apps/v1", "Deployment", "deployments")
+    add("coordination.k8s.io/v1", "Lease", "leases")
 
 
 def document(plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
@@ -24,7 +39,9 @@ def document(plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": plan.name},
         "minReplicas": plan.min_replicas,
         "maxReplicas": plan.max_replicas,
-        "metrics": [metric_spec(group, plan.name) for group in plan.groups],
+        "metrics": [
+            metric_spec(group, plan.name, by_adapter=plan.by_adapter) for group in plan.groups
+        ],
     }
     if plan.up is not None and plan.down is not None:
         spec["behavior"] = {

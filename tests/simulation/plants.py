@@ -14,6 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from tests.simulation.adapter_scenarios import faults_with_adapter, with_adapter
+from tests.simulation.adapter_tampering import PLANTED_BEHIND_THE_ADAPTER
 from tests.simulation.decision_tampering import PLANTED_IN_DECISIONS
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
@@ -26,7 +28,9 @@ from tests.simulation.shard_scenarios import with_shards
 from tests.simulation.simulate import simulate
 from tests.simulation.tampering import PLANTED, Tamper
 
-EVERY: tuple[Callable[[], Tamper], ...] = PLANTED + PLANTED_IN_MEMORIES + PLANTED_IN_DECISIONS
+EVERY: tuple[Callable[[], Tamper], ...] = (
+    PLANTED + PLANTED_IN_MEMORIES + PLANTED_IN_DECISIONS + PLANTED_BEHIND_THE_ADAPTER
+)
 RECORDED = Path(__file__).with_name("detection_rates.json")
 SEEDS = 200
 
@@ -58,7 +62,10 @@ def trial(seed: int, plant: Callable[[], Tamper]) -> Trial:
 def violations(seed: int, tamper: Tamper, *, is_planted: bool = True) -> tuple[Violation, ...]:
     """Of a seed with the scenario and the faults that show what is planted."""
     planted = tamper if is_planted else None
-    if tamper.has_hpas:
+    if tamper.has_adapter:
+        scenario = with_adapter(seed)
+        faults = faults_with_adapter(scenario)
+    elif tamper.has_hpas:
         scenario = with_hpas(seed)
         faults = faults_with_hpas(scenario, tamper.theme)
     elif tamper.is_sharded:

@@ -46,6 +46,8 @@ class AutoscalerPlan(msgspec.Struct, frozen=True, kw_only=True):
     replicas: int
     """How many its target has at the start."""
     fields: Fields = Fields()
+    by_adapter: bool = False
+    """Whether the adapter serves its metrics, except those of the resource API."""
 
     @property
     def key(self) -> str:
@@ -61,6 +63,16 @@ class AutoscalerPlan(msgspec.Struct, frozen=True, kw_only=True):
     def has_behavior(self) -> bool:
         """Whether `spec.behavior` is set."""
         return self.up is not None and self.down is not None
+
+
+class AdapterPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """How the adapter runs, and the Prometheus behind it."""
+
+    scrape_seconds: float
+    rules: str
+    """One of `adapter_rules.BY_NAME`."""
+    path: str
+    """How the scaler reads its metrics: through the `aggregator` or `direct`."""
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +94,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """The most objects in a page of a LIST; fewer than any client asks for, so that every LIST has pages."""
     clock_drift: float = 1e-4
     """By which share the monotonic clocks of the replicas are fast or slow at most."""
+    adapter: AdapterPlan | None = None
+    """None: the model serves the metrics APIs."""
     calm_at: float
     """From here on there are no faults, and soon the load keeps still."""
     end: float

@@ -11,7 +11,7 @@ import msgspec
 
 from scaler.cluster.clock import Clock
 from tests.simulation.faults import FIRST_FAULT_SECONDS
-from tests.simulation.metrics_apis import EXTERNAL, metric_of
+from tests.simulation.metrics_apis import EXTERNAL, Measured, metric_of
 from tests.simulation.network import Request, Response
 from tests.simulation.scenario import Scenario
 
@@ -30,6 +30,11 @@ class Tamper:
     has_hpas = False
     """Whether it needs HPAs, whose memories are stored."""
 
+    has_adapter = False
+    """Whether it needs the adapter."""
+    adapter_flags: tuple[str, ...] = ()
+    """Of the adapter, besides its own."""
+
     groups: tuple[str, ...] = ()
     """The metrics APIs that it needs, for autoscalers without `behavior`; empty: whatever the seed has."""
 
@@ -42,6 +47,10 @@ class Tamper:
 
     def answer(self, request: Request, response: Response) -> Response:
         """What reaches the process instead."""
+        return response
+
+    def served(self, measured: Measured, response: Response, now: float) -> Response:
+        """What reaches a client of the adapter instead."""
         return response
 
     def clock(self, clock: Clock) -> Clock:
@@ -250,7 +259,7 @@ class _IgnoresField(Tamper):
     ignored = ""
 
     def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
-        return _without(spec, self.ignored)
+        return without_field(spec, self.ignored)
 
 
 class IgnoresDryRun(_IgnoresField):
@@ -284,8 +293,8 @@ class IgnoresActivation(Tamper):
     field = "zero"
 
     def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
-        metrics = [_without(each, "activationValue") for each in spec["metrics"]]
-        return {**_without(spec, "scaleToZero"), "metrics": metrics}
+        metrics = [without_field(each, "activationValue") for each in spec["metrics"]]
+        return {**without_field(spec, "scaleToZero"), "metrics": metrics}
 
 
 class IgnoresRollouts(_IgnoresField):
@@ -348,36 +357,12 @@ class RemovesReplicas(Tamper):
         return [msgspec.structs.replace(request, body=msgspec.json.encode(body))]
 
 
-class ActsInDryRun(Tamper):
-    """The scaler does not know the mode of a forecast."""
-
-    invariant = "forecast acts only with mode and trust"
-    field = "forecast"
-
-    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
-        if "forecast" not in spec:
-            return spec
-        return {**spec, "forecast": {**spec["forecast"], "mode": "Add"}}
-
-
-class IgnoresAbort(Tamper):
-    """The scaler does not know `abortWhen`."""
-
-    invariant = "candidate stays aborted"
-    field = "candidate"
-
-    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
-        if "candidate" not in spec:
-            return spec
-        return {**spec, "candidate": _without(spec["candidate"], "abortWhen")}
-
-
 PLANTED: tuple[Callable[[], Tamper], ...] = (
     AddsReplicas, HidesTheHolder, HidesNews, FailuresBecomeZero, ForgetsAnAutoscaler, OneAtATime,
     ClockRaises, ChattyEvents, WindowsExpire, BudgetsRenew, WritesAreLost,
     ClaimsAreLost, RepeatsWrites, HidesMembers,
     IgnoresDryRun, IgnoresSuspension, IgnoresCooldown, IgnoresActivation, IgnoresRollouts,
-    RemovesReplicas, ActsInDryRun, IgnoresAbort,
+    RemovesReplicas,
 )  # fmt: skip
 
 
@@ -386,7 +371,8 @@ def _watches_targets(request: Request) -> bool:
     return request.parts[-1] == "deployments"
 
 
-def _without(found: dict[str, Any], field: str) -> dict[str, Any]:
+def without_field(found: dict[str, Any], field: str) -> dict[str, Any]:
+    """The same without this field."""
     return {key: value for key, value in found.items() if key != field}
 
 

@@ -15,7 +15,7 @@ from tests.simulation.timeline import ProcessLoop, Spinning, Timeline
 class Nowhere:
     """No network."""
 
-    async def connect(self, loop: ProcessLoop, protocol: asyncio.Protocol) -> Connection:
+    async def connect(self, loop: ProcessLoop, protocol: asyncio.Protocol, port: int) -> Connection:
         raise ConnectionRefusedError
 
 

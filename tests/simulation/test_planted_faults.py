@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.simulation.adapter_invariants import INVARIANTS
 from tests.simulation.plants import EVERY, recorded, trial
 from tests.simulation.tampering import Tamper
-from tests.simulation.write_oracle import INVARIANTS
 
 # `python -m tests.simulation.plants` runs all of the recorded seeds.
 SAMPLE = 2

@@ -9,6 +9,7 @@ SEEDS_WITH_FIELDS = 60
 SEEDS_WITH_SHARDS = 20
 SEEDS_WITH_HPAS = 30
 SEEDS_WITH_HPAS_AND_SHARDS = 10
+SEEDS_WITH_THE_ADAPTER = 20
 CHUNK = 10
 
 
@@ -35,6 +36,11 @@ def test_no_fault_makes_a_wrong_scale_of_an_hpa_with_a_stored_memory(first: int)
 @pytest.mark.parametrize("first", range(0, SEEDS_WITH_HPAS_AND_SHARDS, CHUNK))
 def test_no_fault_makes_a_wrong_scale_of_hpas_whose_namespaces_are_shared(first: int) -> None:
     assert failing(range(first, first + CHUNK), scenarios="hpas shards") == ""
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS_WITH_THE_ADAPTER, CHUNK))
+def test_no_fault_makes_a_wrong_scale_or_a_wrong_value_of_the_adapter(first: int) -> None:
+    assert failing(range(first, first + CHUNK), scenarios="adapter") == ""
 
 
 def failing(seeds: range, *, scenarios: str) -> str:

@@ -9,7 +9,9 @@ import heapq
 import itertools
 import socket
 import sys
+import time
 from asyncio import events
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -28,8 +30,63 @@ class Network(Protocol):
     """How a process reaches the world."""
 
     async def connect(
-        self, loop: "ProcessLoop", protocol: asyncio.Protocol
+        self, loop: "ProcessLoop", protocol: asyncio.Protocol, port: int
     ) -> asyncio.Transport: ...
+
+
+class Accepted(Protocol):
+    """A connection that a process has accepted."""
+
+    def open(self, loop: "ProcessLoop", protocol: asyncio.Protocol) -> asyncio.Transport:
+        """Its end of it."""
+        ...
+
+
+class Listening:
+    """What a process that listens has in place of a socket; `offer` makes a connection with it."""
+
+    def __init__(self, loop: "ProcessLoop") -> None:
+        self._loop = loop
+        self._waiting: deque[tuple[Accepted, str]] = deque()
+        self._accept: Callable[[], object] | None = None
+        self._is_closed = False
+
+    def offer(self, connection: Accepted, address: str) -> bool:
+        """Whether the process accepts it, which it does when it runs next."""
+        if self._is_closed or self._accept is None:
+            return False
+        self._waiting.append((connection, address))
+        self._loop.call_soon(self._accept)
+        return True
+
+    def follow(self, accept: Callable[[], object] | None) -> None:
+        """What the process does with a connection; None: nothing any more."""
+        self._accept = accept
+
+    def accept(self) -> tuple[Accepted, tuple[str, int]]:
+        """The next connection. Raises `BlockingIOError`, as a socket does."""
+        if not self._waiting:
+            raise BlockingIOError
+        connection, address = self._waiting.popleft()
+        return connection, (address, 40_000)
+
+    def getsockname(self) -> tuple[str, int]:
+        """Any address."""
+        return "127.0.0.1", 0
+
+    def fileno(self) -> int:
+        """Negative once it is closed."""
+        return -1 if self._is_closed else 0
+
+    def setsockopt(self, *_: object) -> None:
+        """Nothing is buffered."""
+
+    def setblocking(self, flag: bool) -> None:
+        """`accept` never waits."""
+
+    def close(self) -> None:
+        """Nothing more is accepted."""
+        self._is_closed = True
 
 
 class Event:
@@ -113,6 +170,11 @@ class ProcessLoop(asyncio.BaseEventLoop):
         self._starts_at = starts_at
         self._rate = rate
         self._born = timeline.now
+        self._ports: dict[socket.socket, int] = {}
+        self.wall_time: Callable[[], float] = time.time
+        """The wall clock of the machine, where the program takes none as an argument."""
+        self.listening: Listening | None = None
+        """Where the process accepts connections, if it does."""
         self.paused = False
         self.signal_handlers: dict[int, Callable[[], object]] = {}
         self._hooks = (self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)
@@ -181,8 +243,9 @@ class ProcessLoop(asyncio.BaseEventLoop):
             task._log_destroy_pending = False  # type: ignore[attr-defined]
         self.close()
 
-    async def sock_connect(self, sock: socket.socket, address: object) -> None:  # type: ignore[override]
+    async def sock_connect(self, sock: socket.socket, address: Any) -> None:  # type: ignore[override]
         """All the waiting is done in `create_connection`."""
+        self._ports[sock] = address[1]
 
     async def create_connection(  # type: ignore[override]
         self,
@@ -191,10 +254,43 @@ class ProcessLoop(asyncio.BaseEventLoop):
         sock: socket.socket,
         **__: Any,
     ) -> tuple[asyncio.Transport, asyncio.Protocol]:
-        """To the world, whatever the address. The real socket is only held until then."""
+        """To the world, by the port. The real socket is only held until then."""
+        port = self._ports.pop(sock)
         sock.close()
         protocol = protocol_factory()
-        return await self._network.connect(self, protocol), protocol
+        return await self._network.connect(self, protocol, port), protocol
+
+    def listen(self) -> Listening:
+        """What the process uses in place of a listening socket."""
+        self.listening = Listening(self)
+        return self.listening
+
+    def add_reader(self, fd: Any, callback: Callable[..., object], *args: Any) -> None:
+        """Only for what `listen` has made."""
+        fd.follow(lambda: callback(*args))
+
+    def remove_reader(self, fd: Any) -> bool:
+        """Only for what `listen` has made."""
+        fd.follow(None)
+        return True
+
+    async def connect_accepted_socket(  # type: ignore[override]
+        self, protocol_factory: Callable[[], asyncio.Protocol], sock: Accepted, **_: Any
+    ) -> tuple[asyncio.Transport, asyncio.Protocol]:
+        """Without a TLS handshake."""
+        protocol = protocol_factory()
+        return sock.open(self, protocol), protocol
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: object, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        """At once: there is one thread, and computing takes no time."""
+        computed: asyncio.Future[Any] = self.create_future()
+        try:
+            computed.set_result(func(*args))
+        except Exception as error:
+            computed.set_exception(error)
+        return computed
 
     def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: Any) -> None:
         """Kept until the process gets this signal."""

@@ -1,5 +1,6 @@
 """One simulation: the cluster, the replicas of the scaler, and the faults of a seed, from beginning to end."""
 
+import contextlib
 import logging
 import random
 from asyncio import events
@@ -7,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scaler.api.kinds import WatchedKind
-from tests.simulation import objects
+from tests.simulation import adapter_faults, objects
 from tests.simulation.api_server import ApiServer, Disturbance
 from tests.simulation.cluster import ApiError, Cluster, Collection, Document, timestamp
 from tests.simulation.faults import Fault, matcher
@@ -15,11 +16,13 @@ from tests.simulation.fields import Window
 from tests.simulation.history import keep_history
 from tests.simulation.journal import Bounds, ClockStepped, Disturbed, Journal
 from tests.simulation.log_handlers import LogCounter
-from tests.simulation.memory_objects import MEMORIES
-from tests.simulation.replica import RESTART_SECONDS, Replica, options_for
+from tests.simulation.metrics_pipeline import pipeline_of
+from tests.simulation.process import RESTART_SECONDS, Process
+from tests.simulation.replica import Replica, options_for
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
+from tests.simulation.virtual_clocks import virtual_clocks
 from tests.simulation.workloads import Workload
 from wire.api.loadline import API_VERSION
 
@@ -45,12 +48,17 @@ class World:
         self._tamper = tamper
         tamper.begin(scenario)
         self._random = random.Random(f"world {scenario.seed}")
-        self._add_collections()
+        objects.add_collections(self.cluster)
         keep_history(self.cluster, self.journal)
         self.server = ApiServer(
             self.timeline, self.cluster, self.journal, self._random, tamper, scenario.page_max
         )
-        options = options_for(scenario, kubeconfig)
+        self.pipeline = self.server.pipeline = pipeline_of(
+            scenario, self.timeline, self.cluster, self.journal, self.server.workloads,
+            self.server.receive, kubeconfig, tamper,
+        )  # fmt: skip
+        flags = self.pipeline.scaler_flags if self.pipeline else ()
+        options = options_for(scenario, kubeconfig, flags)
         self.replicas = {
             name: Replica(
                 name,
@@ -67,14 +75,20 @@ class World:
 
     def run(self) -> Journal:
         """From the first moment to the last."""
+        with virtual_clocks() if self.pipeline else contextlib.nullcontext():
+            return self._run()
+
+    def _run(self) -> Journal:
         random.seed(self.scenario.seed)
-        log_counter = LogCounter(self.timeline, self.journal, self.running_replica)
+        log_counter = LogCounter(self.timeline, self.journal, self.running_process)
         root = logging.getLogger()
         root.addHandler(log_counter)
         level = root.level
         root.setLevel(logging.INFO)
         try:
             self._populate()
+            if self.pipeline is not None:
+                self.pipeline.start(self.replicas.values())
             for delay, replica in enumerate(self.replicas.values()):
                 self.timeline.after(0.3 * delay, replica.start)
             for fault in self.faults:
@@ -84,14 +98,18 @@ class World:
         finally:
             for replica in self.replicas.values():
                 replica.stop_for_good()
+            if self.pipeline is not None:
+                self.pipeline.stop()
             root.removeHandler(log_counter)
             root.setLevel(level)
         return self.journal
 
-    def running_replica(self) -> Replica | None:
+    def running_process(self) -> Process | None:
         """The one whose code runs now; None outside of all."""
         loop = events._get_running_loop()
-        return next((each for each in self.replicas.values() if each.loop is loop), None)
+        adapters = [self.pipeline.adapter] if self.pipeline else []
+        processes = (*self.replicas.values(), *adapters)
+        return next((each for each in processes if each.loop is loop), None)
 
     @property
     def leader(self) -> str:
@@ -106,17 +124,6 @@ class World:
     @property
     def _autoscalers(self) -> Collection:
         return self.cluster[self._kind.plural]
-
-    def _add_collections(self) -> None:
-        add = self.cluster.add
-        add(API_VERSION, "LoadAutoscaler", "loadautoscalers")
-        add("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
-        add(API_VERSION, "ScalingMemory", MEMORIES)
-        add(API_VERSION, "ScalingCalendar", "scalingcalendars")
-        add(API_VERSION, "ClusterScalingCalendar", "clusterscalingcalendars")
-        add("v1", "Pod", "pods")
-        add("apps/v1", "Deployment", "deployments")
-        add("coordination.k8s.io/v1", "Lease", "leases")
 
     def _populate(self) -> None:
         for plan in self.scenario.autoscalers:
@@ -151,6 +158,8 @@ class World:
         self.journal.say(self.timeline.now, f"FAULT {fault}")
         if fault.kind in ("api", "reads", "writes", "metrics"):
             self._disturb(fault, fault.how)
+        elif self.pipeline is not None and fault.kind in adapter_faults.KINDS:
+            adapter_faults.begin(fault, self.pipeline, self.timeline)
         else:
             getattr(self, f"_begin_{fault.kind.replace('-', '_')}")(fault)
 
@@ -370,10 +379,8 @@ class World:
                 exists=exists,
             )
         )
-        self.journal.say(
-            self.timeline.now,
-            f"{metadata['name']}: {low}..{high}, exists: {exists}",
-        )
+        what = f"{metadata['name']}: {low}..{high}, exists: {exists}"
+        self.journal.say(self.timeline.now, what)
 
     def _bounds(self, plural: str, found: Document) -> tuple[int, int]:
         """Those that apply now, with the schedule."""

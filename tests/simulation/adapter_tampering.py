@@ -1,0 +1,80 @@
+"""Planted faults between the clients, the adapter and kube-apiserver: each stands for a defect of the adapter."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from tests.simulation.metrics_apis import Measured
+from tests.simulation.network import Request, Response
+from tests.simulation.rights import ACCESS_REVIEWS
+from tests.simulation.tampering import AddsReplicas, Tamper, changed
+
+KEPT_SECONDS = 20.0
+
+
+class ForgetsSelectors(Tamper):
+    """A cache of responses has the metric as its key, without the selector."""
+
+    invariant = "values are true"
+    has_adapter = True
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[float, Response]] = {}
+
+    def served(self, measured: Measured, response: Response, now: float) -> Response:
+        if not response.ok:
+            return response
+        kept = self._kept.get(measured.group)
+        if kept is None or now - kept[0] >= 1.0:
+            kept = self._kept[measured.group] = (now, response)
+        return kept[1]
+
+
+class KeepsResponses(Tamper):
+    """A cache of responses keeps them for too long."""
+
+    invariant = "values are fresh"
+    has_adapter = True
+
+    def __init__(self) -> None:
+        self._kept: dict[Measured, tuple[float, Response]] = {}
+
+    def served(self, measured: Measured, response: Response, now: float) -> Response:
+        if not response.ok:
+            return response
+        kept = self._kept.get(measured)
+        if kept is None or now - kept[0] >= KEPT_SECONDS:
+            kept = self._kept[measured] = (now, response)
+        return kept[1]
+
+
+class AllowsEverything(Tamper):
+    """The adapter takes each SubjectAccessReview for allowed."""
+
+    invariant = "rights are respected"
+    has_adapter = True
+
+    def answer(self, request: Request, response: Response) -> Response:
+        if request.parts[-1] != ACCESS_REVIEWS or not response.ok:
+            return response
+        allowed = changed(response, lambda review: review["status"].update(allowed=True))
+        return msgspec.structs.replace(allowed, status=201)
+
+
+class SharesNothing(Tamper):
+    """The adapter sends a query for each request."""
+
+    invariant = "queries are shared"
+    has_adapter = True
+    adapter_flags = ("--metrics-freshness=0s",)
+
+
+class AddsReplicasBehindTheAdapter(AddsReplicas):
+    """The invariants of the scaler judge a run with the adapter, too."""
+
+    has_adapter = True
+
+
+PLANTED_BEHIND_THE_ADAPTER: tuple[Callable[[], Tamper], ...] = (
+    ForgetsSelectors, KeepsResponses, AllowsEverything, SharesNothing, AddsReplicasBehindTheAdapter,
+)  # fmt: skip
