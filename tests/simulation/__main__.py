@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from tests.simulation import large
+from tests.simulation.date_scenarios import with_dates
 from tests.simulation.faults import Fault
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
@@ -29,12 +30,14 @@ SECONDS_PER_HOUR = 3600
 PROGRESS_SEEDS = 100
 FLAGS = {
     "fields": "the autoscalers have additional fields",
+    "dates": "additional fields and schedules in local time, often when clocks change or a year ends",
     "hpas": "the autoscalers are HPAs, whose memories are stored in ScalingMemory objects",
     "shards": "three replicas share the namespaces",
 }
 SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "": scenario_of,
     "fields": with_fields,
+    "dates": with_dates,
     "shards": with_shards,
     "hpas": with_hpas,
     "hpas shards": with_hpas_and_shards,
@@ -43,6 +46,7 @@ SCENARIOS: dict[str, Callable[[int], Scenario]] = {
 
 FAULTS: dict[str, Callable[[Scenario], tuple[Fault, ...]]] = {
     "fields": faults_with_fields,
+    "dates": faults_with_fields,
     "hpas": faults_with_hpas,
     "hpas shards": faults_with_hpas,
 }
@@ -86,7 +90,9 @@ def main(arguments: Sequence[str]) -> int:
         return run_large(given.objects, seed=given.seed or 0)
     chosen = " ".join(flag for flag in FLAGS if getattr(given, flag))
     if chosen not in SCENARIOS:
-        parser.error("--fields cannot be combined with --hpas or --shards")
+        parser.error(
+            "--fields and --dates cannot be combined with each other, nor with --hpas or --shards"
+        )
     if given.seed is not None:
         return replay(given.seed, given.faults, scenarios=chosen)
     return run_all(given.seeds, given.processes, scenarios=chosen)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Document
+from tests.simulation.cluster import Document
 from tests.simulation.fields import Fields, Window
 from tests.simulation.learnt_forecast import learnt_status
 from tests.simulation.metrics_apis import (
@@ -18,8 +18,8 @@ from tests.simulation.scenario import AutoscalerPlan, Rules
 PANIC_PERCENT = 200
 
 
-def document(plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
-    """The autoscaler; a HorizontalPodAutoscaler has none of the additional fields."""
+def document(plan: AutoscalerPlan, api_version: str, kind: str, epoch: int) -> Document:
+    """The autoscaler; a HorizontalPodAutoscaler has none of the additional fields. The world begins at `epoch`, in Unix seconds."""
     spec: Document = {
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": plan.name},
         "minReplicas": plan.min_replicas,
@@ -34,24 +34,28 @@ def document(plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
     if kind == "LoadAutoscaler":
         _add_to_metrics(spec["metrics"], plan)
         _add_to_behavior(spec, plan.fields)
-        spec |= _top_level(plan)
+        spec |= _top_level(plan, epoch)
     metadata = {"namespace": plan.namespace, "name": plan.name}
     found = {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
     if "forecast" in spec:
-        found["status"] = learnt_status(plan, spec)
+        found["status"] = learnt_status(plan, spec, epoch)
     return found
 
 
-def calendar(plan: AutoscalerPlan) -> Document | None:
+def calendar(plan: AutoscalerPlan, epoch: int) -> Document | None:
     """The ScalingCalendar that a schedule refers to."""
     window = plan.fields.window
     if window is None or not plan.fields.is_by_calendar:
         return None
-    entry = {"name": "window", "start": _time(window.begin), **_bounds(window)}
-    return {
-        "metadata": {"namespace": plan.namespace, "name": plan.name},
-        "spec": {"entries": [entry]},
-    }
+    local = window.local
+    start = _time(window.begin, epoch) if local is None else local.start
+    entry = {"name": "window", "start": start, **_bounds(window)}
+    if local is not None and local.is_daily:
+        entry["rrule"] = "FREQ=DAILY"
+    spec: Document = {"entries": [entry]}
+    if local is not None:
+        spec["timeZone"] = local.time_zone
+    return {"metadata": {"namespace": plan.namespace, "name": plan.name}, "spec": spec}
 
 
 def rules_document(rules: Rules) -> dict[str, Any]:
@@ -68,7 +72,7 @@ def rules_document(rules: Rules) -> dict[str, Any]:
     return found
 
 
-def _top_level(plan: AutoscalerPlan) -> Document:
+def _top_level(plan: AutoscalerPlan, epoch: int) -> Document:
     fields = plan.fields
     found: Document = {}
     if fields.sync_period_seconds is not None:
@@ -76,7 +80,7 @@ def _top_level(plan: AutoscalerPlan) -> Document:
     if fields.is_dry_run:
         found["mode"] = "DryRun"
     if fields.suspension is not None:
-        until = _time(fields.suspension.until) + "Z"
+        until = _time(fields.suspension.until, epoch) + "Z"
         found["suspend"] = {"direction": fields.suspension.direction, "until": until}
         if fields.suspension.replicas is not None:
             found["suspend"]["replicas"] = fields.suspension.replicas
@@ -91,7 +95,7 @@ def _top_level(plan: AutoscalerPlan) -> Document:
     if fields.has_candidate:
         found["candidate"] = _candidate(plan)
     if fields.window is not None:
-        found["schedules"] = [{"name": "window", **_starts(plan, fields.window)}]
+        found["schedules"] = [{"name": "window", **_starts(plan, fields.window, epoch)}]
     return found
 
 
@@ -110,10 +114,15 @@ def _abort_condition(metric: Document, above: int) -> Document:
     return {"metric": metric["external"]["metric"], "above": str(above), "forSeconds": 0}
 
 
-def _starts(plan: AutoscalerPlan, window: Window) -> Document:
+def _starts(plan: AutoscalerPlan, window: Window, epoch: int) -> Document:
     if plan.fields.is_by_calendar:
         return {"calendarRef": {"kind": "ScalingCalendar", "name": plan.name}}
-    return {"dates": [_time(window.begin)], **_bounds(window)}
+    if window.local is None:
+        return {"dates": [_time(window.begin, epoch)], **_bounds(window)}
+    zone = {"timeZone": window.local.time_zone}
+    if window.local.is_daily:
+        return {"schedule": window.local.cron, **zone, **_bounds(window)}
+    return {"dates": [window.local.start], **zone, **_bounds(window)}
 
 
 def _bounds(window: Window) -> Document:
@@ -174,7 +183,5 @@ def _add_to_behavior(spec: Document, fields: Fields) -> None:
         spec["behavior"]["scaleDown"]["podDeletionCost"] = {"metric": "connections"}
 
 
-def _time(world_seconds: int) -> str:
-    return datetime.fromtimestamp(EPOCH_UNIX_SECONDS + world_seconds, UTC).strftime(
-        "%Y-%m-%dT%H:%M:%S"
-    )
+def _time(world_seconds: int, epoch: int) -> str:
+    return datetime.fromtimestamp(epoch + world_seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

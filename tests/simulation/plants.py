@@ -14,6 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from tests.simulation.date_scenarios import with_dates
+from tests.simulation.date_tampering import PLANTED_IN_DATES
 from tests.simulation.decision_tampering import PLANTED_IN_DECISIONS
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
@@ -26,7 +28,9 @@ from tests.simulation.shard_scenarios import with_shards
 from tests.simulation.simulate import simulate
 from tests.simulation.tampering import PLANTED, Tamper
 
-EVERY: tuple[Callable[[], Tamper], ...] = PLANTED + PLANTED_IN_MEMORIES + PLANTED_IN_DECISIONS
+EVERY: tuple[Callable[[], Tamper], ...] = (
+    PLANTED + PLANTED_IN_MEMORIES + PLANTED_IN_DECISIONS + PLANTED_IN_DATES
+)
 RECORDED = Path(__file__).with_name("detection_rates.json")
 SEEDS = 200
 
@@ -64,6 +68,9 @@ def violations(seed: int, tamper: Tamper, *, is_planted: bool = True) -> tuple[V
     elif tamper.is_sharded:
         scenario = with_shards(seed)
         faults = faults_of(scenario, tamper.theme)
+    elif tamper.has_dates:
+        scenario = with_dates(seed)
+        faults = faults_with_fields(scenario)
     elif tamper.field:
         scenario = with_fields(seed, tamper.field)
         faults = tuple(each for each in faults_with_fields(scenario) if each.kind == "rollout")

@@ -11,7 +11,6 @@ from scaler.cluster.clock import Clock
 from scaler.runtime.flags import Options
 from scaler.runtime.run import parse
 from scaler.runtime.scaler import run_scaler
-from tests.simulation.cluster import EPOCH_UNIX_SECONDS
 from tests.simulation.journal import Journal
 from tests.simulation.network import Connection, Request, Wire
 from tests.simulation.scenario import Scenario
@@ -76,7 +75,8 @@ class Replica:
 
     def wall_time(self) -> float:
         """Unix seconds, as this machine has them."""
-        return EPOCH_UNIX_SECONDS + self._timeline.now * self._wall_rate + self.wall_offset
+        epoch = self._timeline.epoch_unix_seconds
+        return epoch + self._timeline.now * self._wall_rate + self.wall_offset
 
     def kill(self, down_seconds: float) -> None:
         """SIGKILL: nothing more reaches the world. Kubernetes starts it again after a while."""

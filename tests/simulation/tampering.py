@@ -29,6 +29,8 @@ class Tamper:
     """Whether it needs replicas that share the namespaces."""
     has_hpas = False
     """Whether it needs HPAs, whose memories are stored."""
+    has_dates = False
+    """Whether it needs schedules in local time."""
 
     groups: tuple[str, ...] = ()
     """The metrics APIs that it needs, for autoscalers without `behavior`; empty: whatever the seed has."""
