@@ -13,7 +13,7 @@ class IgnoresTimeZones(Tamper):
     """The local times of schedules are taken for UTC."""
 
     invariant = "within bounds"
-    has_dates = True
+    field = "dates"
 
     def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
         return _with_zones(spec, lambda _: "UTC")
@@ -23,7 +23,7 @@ class ClocksDoNotChange(Tamper):
     """The offset of a time zone stays that of the beginning of the world, so that bounds change when nothing allows it."""
 
     invariant = "no budget twice"
-    has_dates = True
+    field = "dates"
 
     def begin(self, scenario: Scenario) -> None:
         self._epoch = scenario.epoch_unix_seconds
@@ -42,7 +42,7 @@ class IgnoresSchedules(Tamper):
     """No schedule is ever active."""
 
     invariant = "schedule applied"
-    has_dates = True
+    field = "dates"
 
     def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in spec.items() if key != "schedules"}

@@ -68,7 +68,7 @@ def violations(seed: int, tamper: Tamper, *, is_planted: bool = True) -> tuple[V
     elif tamper.is_sharded:
         scenario = with_shards(seed)
         faults = faults_of(scenario, tamper.theme)
-    elif tamper.has_dates:
+    elif tamper.field == "dates":
         scenario = with_dates(seed)
         faults = faults_with_fields(scenario)
     elif tamper.field:

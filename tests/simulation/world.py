@@ -107,12 +107,8 @@ class World:
     def _autoscalers(self) -> Collection:
         return self.cluster[self._kind.plural]
 
-    @property
-    def _epoch(self) -> int:
-        return self.scenario.epoch_unix_seconds
-
     def _document(self, plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
-        return objects.document(plan, api_version, kind, self._epoch)
+        return objects.document(plan, api_version, kind, self.scenario.epoch_unix_seconds)
 
     def _add_collections(self) -> None:
         add = self.cluster.add
@@ -135,7 +131,10 @@ class World:
             created = self._random.choice((0.0, self._random.uniform(0, CREATED_WITHIN_SECONDS)))
             wanted = self._document(plan, self._kind.api_version, self._kind.kind)
             self.timeline.after(created, self._create, wanted)
-            window, calendar = plan.fields.window, objects.calendar(plan, self._epoch)
+            window, calendar = (
+                plan.fields.window,
+                objects.calendar(plan, self.scenario.epoch_unix_seconds),
+            )
             if calendar is not None:
                 self.cluster["scalingcalendars"].create(calendar)
             if window is not None:
