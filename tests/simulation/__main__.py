@@ -12,6 +12,7 @@ import msgspec
 
 from tests.simulation import large
 from tests.simulation.adapter_scenarios import faults_with_adapter, with_adapter
+from tests.simulation.date_scenarios import with_dates
 from tests.simulation.faults import Fault
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
@@ -31,6 +32,7 @@ PROGRESS_SEEDS = 100
 FLAGS = {
     "adapter": "the adapter serves the metrics, from a model of Prometheus",
     "fields": "the autoscalers have additional fields",
+    "dates": "additional fields and schedules in local time, often when clocks change or a year ends",
     "hpas": "the autoscalers are HPAs, whose memories are stored in ScalingMemory objects",
     "shards": "three replicas share the namespaces",
 }
@@ -38,6 +40,7 @@ SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "": scenario_of,
     "adapter": with_adapter,
     "fields": with_fields,
+    "dates": with_dates,
     "shards": with_shards,
     "hpas": with_hpas,
     "hpas shards": with_hpas_and_shards,
@@ -47,6 +50,7 @@ SCENARIOS: dict[str, Callable[[int], Scenario]] = {
 FAULTS: dict[str, Callable[[Scenario], tuple[Fault, ...]]] = {
     "adapter": faults_with_adapter,
     "fields": faults_with_fields,
+    "dates": faults_with_fields,
     "hpas": faults_with_hpas,
     "hpas shards": faults_with_hpas,
 }

@@ -12,7 +12,7 @@ from datetime import datetime
 import msgspec
 
 from tests.hpa_model.amounts import milli
-from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Document
+from tests.simulation.cluster import Document
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Queried, Served
 from tests.simulation.metrics_apis import EXTERNAL
@@ -131,11 +131,11 @@ def _many_queries(run: Run) -> Iterator[Violation]:
 def _values(run: Run) -> Iterator[Value]:
     for served in run.journal.served:
         for item in (served.document or {"items": ()})["items"]:
-            yield _value(served, item)
+            yield _value(run, served, item)
 
 
-def _value(served: Served, item: Document) -> Value:
-    at = datetime.fromisoformat(item["timestamp"]).timestamp() - EPOCH_UNIX_SECONDS
+def _value(run: Run, served: Served, item: Document) -> Value:
+    at = datetime.fromisoformat(item["timestamp"]).timestamp() - run.scenario.epoch_unix_seconds
     described = item.get("describedObject", {})
     labels = item.get("metricLabels", {})
     return Value(

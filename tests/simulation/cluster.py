@@ -12,9 +12,7 @@ import msgspec
 
 from tests.simulation.network import Connection, Response
 from tests.simulation.timeline import Timeline
-from wire.api.meta import time_from_unix
 
-EPOCH_UNIX_SECONDS = 1_700_000_000
 BOOKMARK_SECONDS = 60.0
 WATCH_LATENCY_SECONDS = 0.002
 HISTORY_MAX = 1000
@@ -268,13 +266,8 @@ class Cluster:
 
     def timestamp(self) -> str:
         """The server's wall clock, which is always right."""
-        return timestamp(self.timeline.now)
+        return self.timeline.timestamp(self.timeline.now)
 
     def held_until(self, process: str, plural: str) -> float:
         """When the events of a stale watch cache come through again."""
         return self.holds.get((process.partition(".")[0], plural), 0.0)
-
-
-def timestamp(world_seconds: float) -> str:
-    """RFC 3339, in whole seconds."""
-    return time_from_unix(EPOCH_UNIX_SECONDS + world_seconds).isoformat().replace("+00:00", "Z")

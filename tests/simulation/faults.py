@@ -200,8 +200,10 @@ def matcher(fault: Fault) -> Callable[[Request], bool]:
     if fault.kind == "metrics":
         return lambda request: _is_measured(request, fault.where)
     if fault.kind == "watches":
+        # The usage of pods is below a path that ends with their name, too.
         return lambda request: (
             fault.where in request.parts[-1:]
+            and metric_of(request) is None
             and request.method == "GET"
             and fault.who in ("", request.replica)
         )

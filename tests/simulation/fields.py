@@ -3,13 +3,42 @@
 import msgspec
 
 
+class LocalStart(msgspec.Struct, frozen=True, kw_only=True):
+    """When a schedule begins, as its user writes it."""
+
+    time_zone: str
+    start: str
+    """A local time; the first one of a daily schedule."""
+    is_daily: bool = False
+
+    @property
+    def cron(self) -> str:
+        """The time of the day as a cron expression."""
+        hour, minute, _ = self.start.partition("T")[2].split(":")
+        return f"{int(minute)} {int(hour)} * * *"
+
+
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """A schedule that is active once. Whole seconds since the world's beginning."""
+    """A schedule that is active once, or from several begins. Whole seconds since the world's beginning."""
 
     begin: int
     seconds: int
     min_replicas: int
     max_replicas: int
+    local: LocalStart | None = None
+    """None: in UTC, from `begin`."""
+    more_begins: tuple[int, ...] = ()
+    """Further ones of a daily schedule."""
+
+    @property
+    def periods(self) -> tuple[tuple[int, int], ...]:
+        """Each with its begin and its end."""
+        return tuple((each, each + self.seconds) for each in (self.begin, *self.more_begins))
+
+    @property
+    def changes(self) -> tuple[int, ...]:
+        """When it begins or ends to apply."""
+        return tuple(each for period in self.periods for each in period)
 
     @property
     def end(self) -> int:

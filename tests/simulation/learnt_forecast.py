@@ -14,39 +14,43 @@ from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
 from scaler.extensions.forecast.rules import forecast_rules
 from scaler.extensions.forecast.state import FEATURES, RELIABLE, Forecast, Outcomes, Sums, Verdict
-from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Document
+from tests.simulation.cluster import Document
 from tests.simulation.scenario import AutoscalerPlan
 from tests.simulation.workloads import Curve
 
 DAYS = 8
 SUSPENDED = "Suspended"
-LAST_MINUTE = EPOCH_UNIX_SECONDS // 60 - 1
 # What follows is what followed yesterday.
 AS_YESTERDAY = (0.0, 1.0) + (0.0,) * (FEATURES - 2)
 GOOD = Sums(alone=100.0, added=4.0, useful=3.0, minutes=10)
 WASTEFUL = Sums(alone=100.0, added=20.0, useful=15.0, minutes=10)
 
 
-def learnt_status(plan: AutoscalerPlan, spec: Document) -> Document:
+def learnt_status(plan: AutoscalerPlan, spec: Document, epoch_unix_seconds: int) -> Document:
     """The status of an autoscaler with a forecast."""
     decoded = msgspec.convert(spec, AutoscalerSpec)
     assert decoded.forecast is not None
     rules = forecast_rules(decoded, decoded.forecast)
     assert rules is not None
     is_suspended = plan.fields.forecast == SUSPENDED
-    text = _digest(rules.identity, rules.lead_minutes, plan.load, is_suspended)
+    text = _digest(
+        rules.identity, rules.lead_minutes, plan.load, epoch_unix_seconds, is_suspended=is_suspended
+    )
     return {"history": {"forecast": text}}
 
 
 @cache
-def _digest(identity: str, lead_minutes: int, load: Curve, is_suspended: bool) -> str:
-    first = LAST_MINUTE + 1 - DAYS * MINUTES_PER_DAY
-    values = array("f", (_load(load, minute) for minute in range(first, LAST_MINUTE + 1)))
+def _digest(
+    identity: str, lead_minutes: int, load: Curve, epoch: int, *, is_suspended: bool
+) -> str:
+    last = epoch // 60 - 1
+    minutes = range(last + 1 - DAYS * MINUTES_PER_DAY, last + 1)
+    values = array("f", (_load(load, minute, epoch) for minute in minutes))
     interval = WASTEFUL if is_suspended else GOOD
     state = Forecast(
         identity=identity,
         lead_minutes=lead_minutes,
-        levels=Levels(values=values, end_minute=LAST_MINUTE),
+        levels=Levels(values=values, end_minute=last),
         offset=max(0.1 * sum(values) / len(values), 1e-9),
         weights=AS_YESTERDAY,
         outcomes=Outcomes(intervals=(interval,) * (MINUTES_PER_DAY // 10)),
@@ -55,7 +59,7 @@ def _digest(identity: str, lead_minutes: int, load: Curve, is_suspended: bool) -
     return digest_of(state)
 
 
-def _load(load: Curve, minute: int) -> float:
+def _load(load: Curve, minute: int, epoch: int) -> float:
     """The load at the same time of the day on which the simulation begins."""
-    days = -((minute - LAST_MINUTE - MINUTES_PER_DAY // 2) // MINUTES_PER_DAY)
-    return load.at(60 * (minute + days * MINUTES_PER_DAY) - EPOCH_UNIX_SECONDS)
+    days = -((minute + 1 - epoch // 60 - MINUTES_PER_DAY // 2) // MINUTES_PER_DAY)
+    return load.at(60 * (minute + days * MINUTES_PER_DAY) - epoch)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tests.hpa_model.amounts import milli
-from tests.simulation.cluster import Document, timestamp
+from tests.simulation.cluster import Document
 from tests.simulation.network import Request, Response
 from tests.simulation.workloads import Workload
 
@@ -77,7 +77,7 @@ def answer(measured: Measured, workload: Workload, now: float) -> Response:
     load = workload.load.at(now)
     if measured.group == EXTERNAL:
         item: Document = {
-            "metricName": f"queue-{workload.name}", "metricLabels": {}, "timestamp": timestamp(now),
+            "metricName": f"queue-{workload.name}", "metricLabels": {}, "timestamp": workload.timeline.timestamp(now),
             "value": f"{round(load * 1000)}m",
         }  # fmt: skip
         return _list("ExternalMetricValueList", f"{EXTERNAL}/v1beta1", [item])
@@ -130,7 +130,7 @@ def _pod_value(workload: Workload, pod: str, value: float, now: float) -> Docume
             "apiVersion": "/v1",
         },
         "metric": {"name": f"rps-{workload.name}", "selector": None},
-        "timestamp": timestamp(now),
+        "timestamp": workload.timeline.timestamp(now),
         "value": f"{round(value * 1000)}m",
     }
 
@@ -138,7 +138,7 @@ def _pod_value(workload: Workload, pod: str, value: float, now: float) -> Docume
 def _pod_usage(workload: Workload, pod: str, cpu: str, now: float) -> Document:
     return {
         "metadata": {"name": pod, "namespace": workload.namespace, "labels": workload.labels},
-        "timestamp": timestamp(now),
+        "timestamp": workload.timeline.timestamp(now),
         "window": "30s",
         "containers": [{"name": "app", "usage": {"cpu": cpu, "memory": "64Mi"}}],
     }

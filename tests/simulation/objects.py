@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Cluster, Document
+from tests.simulation.cluster import Cluster, Document
 from tests.simulation.fields import Fields, Window
 from tests.simulation.learnt_forecast import learnt_status
 from tests.simulation.memory_objects import MEMORIES
@@ -33,8 +33,8 @@ def add_collections(cluster: Cluster) -> None:
     add("coordination.k8s.io/v1", "Lease", "leases")
 
 
-def document(plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
-    """The autoscaler; a HorizontalPodAutoscaler has none of the additional fields."""
+def document(plan: AutoscalerPlan, api_version: str, kind: str, epoch: int) -> Document:
+    """The autoscaler; a HorizontalPodAutoscaler has none of the additional fields. The world begins at `epoch`, in Unix seconds."""
     spec: Document = {
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": plan.name},
         "minReplicas": plan.min_replicas,
@@ -51,24 +51,28 @@ def document(plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
     if kind == "LoadAutoscaler":
         _add_to_metrics(spec["metrics"], plan)
         _add_to_behavior(spec, plan.fields)
-        spec |= _top_level(plan)
+        spec |= _top_level(plan, epoch)
     metadata = {"namespace": plan.namespace, "name": plan.name}
     found = {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
     if "forecast" in spec:
-        found["status"] = learnt_status(plan, spec)
+        found["status"] = learnt_status(plan, spec, epoch)
     return found
 
 
-def calendar(plan: AutoscalerPlan) -> Document | None:
+def calendar(plan: AutoscalerPlan, epoch: int) -> Document | None:
     """The ScalingCalendar that a schedule refers to."""
     window = plan.fields.window
     if window is None or not plan.fields.is_by_calendar:
         return None
-    entry = {"name": "window", "start": _time(window.begin), **_bounds(window)}
-    return {
-        "metadata": {"namespace": plan.namespace, "name": plan.name},
-        "spec": {"entries": [entry]},
-    }
+    local = window.local
+    start = _time(window.begin, epoch) if local is None else local.start
+    entry = {"name": "window", "start": start, **_bounds(window)}
+    if local is not None and local.is_daily:
+        entry["rrule"] = "FREQ=DAILY"
+    spec: Document = {"entries": [entry]}
+    if local is not None:
+        spec["timeZone"] = local.time_zone
+    return {"metadata": {"namespace": plan.namespace, "name": plan.name}, "spec": spec}
 
 
 def rules_document(rules: Rules) -> dict[str, Any]:
@@ -85,7 +89,7 @@ def rules_document(rules: Rules) -> dict[str, Any]:
     return found
 
 
-def _top_level(plan: AutoscalerPlan) -> Document:
+def _top_level(plan: AutoscalerPlan, epoch: int) -> Document:
     fields = plan.fields
     found: Document = {}
     if fields.sync_period_seconds is not None:
@@ -93,7 +97,7 @@ def _top_level(plan: AutoscalerPlan) -> Document:
     if fields.is_dry_run:
         found["mode"] = "DryRun"
     if fields.suspension is not None:
-        until = _time(fields.suspension.until) + "Z"
+        until = _time(fields.suspension.until, epoch) + "Z"
         found["suspend"] = {"direction": fields.suspension.direction, "until": until}
         if fields.suspension.replicas is not None:
             found["suspend"]["replicas"] = fields.suspension.replicas
@@ -108,7 +112,7 @@ def _top_level(plan: AutoscalerPlan) -> Document:
     if fields.has_candidate:
         found["candidate"] = _candidate(plan)
     if fields.window is not None:
-        found["schedules"] = [{"name": "window", **_starts(plan, fields.window)}]
+        found["schedules"] = [{"name": "window", **_starts(plan, fields.window, epoch)}]
     return found
 
 
@@ -127,10 +131,15 @@ def _abort_condition(metric: Document, above: int) -> Document:
     return {"metric": metric["external"]["metric"], "above": str(above), "forSeconds": 0}
 
 
-def _starts(plan: AutoscalerPlan, window: Window) -> Document:
+def _starts(plan: AutoscalerPlan, window: Window, epoch: int) -> Document:
     if plan.fields.is_by_calendar:
         return {"calendarRef": {"kind": "ScalingCalendar", "name": plan.name}}
-    return {"dates": [_time(window.begin)], **_bounds(window)}
+    if window.local is None:
+        return {"dates": [_time(window.begin, epoch)], **_bounds(window)}
+    zone = {"timeZone": window.local.time_zone}
+    if window.local.is_daily:
+        return {"schedule": window.local.cron, **zone, **_bounds(window)}
+    return {"dates": [window.local.start], **zone, **_bounds(window)}
 
 
 def _bounds(window: Window) -> Document:
@@ -191,7 +200,5 @@ def _add_to_behavior(spec: Document, fields: Fields) -> None:
         spec["behavior"]["scaleDown"]["podDeletionCost"] = {"metric": "connections"}
 
 
-def _time(world_seconds: int) -> str:
-    return datetime.fromtimestamp(EPOCH_UNIX_SECONDS + world_seconds, UTC).strftime(
-        "%Y-%m-%dT%H:%M:%S"
-    )
+def _time(world_seconds: int, epoch: int) -> str:
+    return datetime.fromtimestamp(epoch + world_seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -16,6 +16,8 @@ import msgspec
 
 from tests.simulation.adapter_scenarios import faults_with_adapter, with_adapter
 from tests.simulation.adapter_tampering import PLANTED_BEHIND_THE_ADAPTER
+from tests.simulation.date_scenarios import with_dates
+from tests.simulation.date_tampering import PLANTED_IN_DATES
 from tests.simulation.decision_tampering import PLANTED_IN_DECISIONS
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
@@ -29,7 +31,11 @@ from tests.simulation.simulate import simulate
 from tests.simulation.tampering import PLANTED, Tamper
 
 EVERY: tuple[Callable[[], Tamper], ...] = (
-    PLANTED + PLANTED_IN_MEMORIES + PLANTED_IN_DECISIONS + PLANTED_BEHIND_THE_ADAPTER
+    PLANTED
+    + PLANTED_IN_MEMORIES
+    + PLANTED_IN_DECISIONS
+    + PLANTED_IN_DATES
+    + PLANTED_BEHIND_THE_ADAPTER
 )
 RECORDED = Path(__file__).with_name("detection_rates.json")
 SEEDS = 200
@@ -71,6 +77,9 @@ def violations(seed: int, tamper: Tamper, *, is_planted: bool = True) -> tuple[V
     elif tamper.is_sharded:
         scenario = with_shards(seed)
         faults = faults_of(scenario, tamper.theme)
+    elif tamper.field == "dates":
+        scenario = with_dates(seed)
+        faults = faults_with_fields(scenario)
     elif tamper.field:
         scenario = with_fields(seed, tamper.field)
         faults = tuple(each for each in faults_with_fields(scenario) if each.kind == "rollout")

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from tests.simulation.cluster import EPOCH_UNIX_SECONDS
 from tests.simulation.journal import Journal
 from tests.simulation.network import Connection, Request, Tunnel, Wire
 from tests.simulation.timeline import ProcessLoop, Timeline
@@ -72,7 +71,8 @@ class Process(ABC):
 
     def wall_time(self) -> float:
         """Unix seconds, as this machine has them."""
-        return EPOCH_UNIX_SECONDS + self._timeline.now * self._wall_rate + self.wall_offset
+        epoch = self._timeline.epoch_unix_seconds
+        return epoch + self._timeline.now * self._wall_rate + self.wall_offset
 
     def kill(self, down_seconds: float) -> None:
         """SIGKILL: nothing more reaches the world. Kubernetes starts it again after a while."""

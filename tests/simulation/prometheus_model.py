@@ -11,7 +11,6 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from tests.simulation.cluster import EPOCH_UNIX_SECONDS
 from tests.simulation.journal import Journal, Queried, Scraped
 from tests.simulation.network import Connection, Request, Response
 from tests.simulation.timeline import Timeline
@@ -125,7 +124,7 @@ class PrometheusModel:
         )
 
     def _answer(self, request: Request, params: Mapping[str, str]) -> Response:
-        now = EPOCH_UNIX_SECONDS + self._timeline.now
+        now = self._timeline.epoch_unix_seconds + self._timeline.now
         match request.parts[-1]:
             case "query":
                 rows = [

@@ -12,7 +12,7 @@ import msgspec
 
 from tests.hpa_model import metrics
 from tests.hpa_model.metrics import Rules, Target
-from tests.simulation.cluster import EPOCH_UNIX_SECONDS, Document
+from tests.simulation.cluster import Document
 from tests.simulation.invariants import Run, deadline_seconds
 from tests.simulation.journal import Measurement, PodList, TargetRequest, TargetVersion
 from tests.simulation.metrics_apis import RESOURCE, metric_spec
@@ -163,10 +163,11 @@ def _decided_at(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> float:
 
 def _clocks(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> list[float]:
     """What the process may take for the time: the age of a pod decides whether its CPU counts."""
+    epoch = run.scenario.epoch_unix_seconds
     if RESOURCE not in plan.groups:
-        return [EPOCH_UNIX_SECONDS + reconcile.at]
+        return [epoch + reconcile.at]
     offset = run.clock_offset(reconcile.process, reconcile.at)
     return [
-        EPOCH_UNIX_SECONDS + offset + reconcile.at - CLOCK_ERROR_SECONDS,
-        EPOCH_UNIX_SECONDS + offset + reconcile.until + CLOCK_ERROR_SECONDS,
+        epoch + offset + reconcile.at - CLOCK_ERROR_SECONDS,
+        epoch + offset + reconcile.until + CLOCK_ERROR_SECONDS,
     ]

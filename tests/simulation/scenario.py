@@ -7,6 +7,7 @@ import msgspec
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from tests.simulation.fields import Fields
 from tests.simulation.metrics_apis import CUSTOM, EXTERNAL, RESOURCE, UNITS_PER_REPLICA
+from tests.simulation.timeline import EPOCH_UNIX_SECONDS
 from tests.simulation.workloads import Curve, Pace
 
 NAMESPACES = ("shop", "bank")
@@ -94,6 +95,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """The most objects in a page of a LIST; fewer than any client asks for, so that every LIST has pages."""
     clock_drift: float = 1e-4
     """By which share the monotonic clocks of the replicas are fast or slow at most."""
+    epoch_unix_seconds: int = EPOCH_UNIX_SECONDS
+    """The date and time of the world's beginning."""
     adapter: AdapterPlan | None = None
     """None: the model serves the metrics APIs."""
     calm_at: float

@@ -24,7 +24,7 @@ class Tamper:
     theme: tuple[str, ...] = ()
     """The kinds of faults that show it; empty: whatever the seed has."""
     field = ""
-    """The additional field that shows it, by its name in `field_scenarios`."""
+    """The additional field that shows it, by its name in `field_scenarios`; dates: schedules in local time."""
     is_sharded = False
     """Whether it needs replicas that share the namespaces."""
     has_hpas = False

@@ -1,27 +1,17 @@
 """Schedules under simulated faults: the bounds that they set are those of the invariants."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from tests.simulation.__main__ import described
+from tests.simulation.date_scenarios import starts, with_dates
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
-from tests.simulation.simulate import Verdict, simulate
+from tests.simulation.fields import LocalStart
+from tests.simulation.simulate import simulate
 from tests.simulation.tampering import AddsReplicas
 
 CHUNK = 10
-
-
-def outside_of_windows(verdict: Verdict) -> list[str]:
-    """Targets that were outside of the bounds of their window, although it had been active for three periods."""
-    found = []
-    for plan in verdict.scenario.autoscalers:
-        window = plan.fields.window
-        assert window is not None
-        settled = window.begin + 3 * verdict.scenario.period + 5
-        for each in verdict.journal.targets[plan.key]:
-            inside = settled < each.at < window.end - 5
-            if inside and not window.min_replicas <= each.replicas <= window.max_replicas:
-                found.append(f"{plan.key} has {each.replicas} at {each.at:.0f}: {window}")
-    return found
 
 
 @pytest.mark.parametrize("first", range(0, 20, CHUNK))
@@ -29,7 +19,13 @@ def test_without_faults_a_target_is_within_the_bounds_of_an_active_schedule(firs
     for seed in range(first, first + CHUNK):
         verdict = simulate(seed, (), scenario=with_fields(seed, "window"))
         assert not verdict.violations, "\n".join(described(verdict))
-        assert outside_of_windows(verdict) == []
+
+
+@pytest.mark.parametrize("first", range(0, 20, CHUNK))
+def test_a_target_is_within_the_bounds_of_a_schedule_while_clocks_change(first: int) -> None:
+    for seed in range(first, first + CHUNK):
+        verdict = simulate(seed, (), scenario=with_dates(seed, "window"))
+        assert not verdict.violations, "\n".join(described(verdict))
 
 
 @pytest.mark.parametrize("first", range(0, 20, CHUNK))
@@ -44,3 +40,31 @@ def test_no_fault_leads_outside_of_the_bounds_of_schedules(first: int) -> None:
 def test_a_write_outside_of_the_bounds_of_a_schedule_is_found() -> None:
     verdict = simulate(1, (), scenario=with_fields(1, "window"), tamper=AddsReplicas())
     assert "within bounds" in {each.invariant for each in verdict.violations}
+
+
+@pytest.mark.parametrize(
+    ("zone", "local", "is_cron", "begins"),
+    [
+        pytest.param("Europe/Berlin", "2026-07-01T08:00:00", False, ["07-01T06:00"], id="in summer"),
+        pytest.param("Europe/Berlin", "2026-03-29T02:30:00", False, ["03-29T01:30"], id="skipped"),
+        pytest.param("Europe/Berlin", "2026-10-25T02:30:00", False, ["10-25T00:30"], id="twice: the first time"),
+        pytest.param("Europe/Berlin", "2026-10-25T02:30:00", True, ["10-25T00:30", "10-25T01:30"], id="twice: both times"),
+        pytest.param("America/Santiago", "2026-09-06T00:30:00", False, ["09-06T04:30"], id="midnight is skipped"),
+        pytest.param("Australia/Lord_Howe", "2026-10-04T02:15:00", False, ["10-03T15:45"], id="half an hour is skipped"),
+    ],
+)  # fmt: skip
+def test_the_simulation_knows_when_a_local_time_is(
+    zone: str, local: str, is_cron: bool, begins: list[str]
+) -> None:
+    found = starts(LocalStart(time_zone=zone, start=local), 0, is_cron=is_cron)
+    shown = [datetime.fromtimestamp(each, UTC).strftime("%m-%dT%H:%M") for each in found]
+    assert shown == begins
+
+
+def test_the_days_around_a_change_of_clocks_have_23_and_25_hours() -> None:
+    for day, hours in (("2026-03-29", 23), ("2026-10-25", 25)):
+        daily = LocalStart(time_zone="Europe/Berlin", start=f"{day}T00:00:00", is_daily=True)
+        first, second, *_ = starts(
+            daily, datetime.fromisoformat(f"{day}T12:00Z").timestamp(), is_cron=False
+        )
+        assert second - first == 3600 * hours

@@ -6,6 +6,7 @@ from tests.simulation.__main__ import described, simulated
 
 SEEDS = 100
 SEEDS_WITH_FIELDS = 60
+SEEDS_WITH_DATES = 20
 SEEDS_WITH_SHARDS = 20
 SEEDS_WITH_HPAS = 30
 SEEDS_WITH_HPAS_AND_SHARDS = 10
@@ -21,6 +22,11 @@ def test_no_fault_makes_a_wrong_scale(first: int) -> None:
 @pytest.mark.parametrize("first", range(0, SEEDS_WITH_FIELDS, CHUNK))
 def test_no_fault_makes_a_wrong_scale_of_an_autoscaler_with_additional_fields(first: int) -> None:
     assert failing(range(first, first + CHUNK), scenarios="fields") == ""
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS_WITH_DATES, CHUNK))
+def test_no_fault_makes_a_wrong_scale_while_clocks_change_or_a_year_ends(first: int) -> None:
+    assert failing(range(first, first + CHUNK), scenarios="dates") == ""
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS_WITH_SHARDS, CHUNK))

@@ -15,6 +15,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from wire.api.meta import time_from_unix
+
+EPOCH_UNIX_SECONDS = 1_700_000_000
+
 # A process that runs this often without time going on is spinning.
 STEPS_WITHOUT_TIME_MAX = 200_000
 # How patiently a dead process is wound up.
@@ -106,11 +110,16 @@ class Event:
 class Timeline:
     """The world's clock, in seconds since its beginning, and what will happen when."""
 
-    def __init__(self) -> None:
+    def __init__(self, epoch_unix_seconds: int = EPOCH_UNIX_SECONDS) -> None:
         self.now = 0.0
+        self.epoch_unix_seconds = epoch_unix_seconds
         self.loops: list[ProcessLoop] = []
         self._events: list[tuple[float, int, Event]] = []
         self._order = itertools.count()
+
+    def timestamp(self, seconds: float) -> str:
+        """RFC 3339, in whole seconds."""
+        return time_from_unix(self.epoch_unix_seconds + seconds).isoformat().replace("+00:00", "Z")
 
     def after(self, seconds: float, action: Callable[..., object], *arguments: object) -> Event:
         """Do it so much later."""

@@ -9,7 +9,7 @@ from bisect import bisect_right
 
 import msgspec
 
-from tests.simulation.cluster import Cluster, Document, timestamp
+from tests.simulation.cluster import Cluster, Document
 from tests.simulation.journal import Journal, Rollout
 from tests.simulation.timeline import Timeline
 
@@ -53,7 +53,7 @@ class Workload:
         rng: random.Random,
         journal: Journal,
     ) -> None:
-        self._timeline = timeline
+        self.timeline = timeline
         self._cluster = cluster
         self._random = rng
         self._pace = pace
@@ -114,7 +114,7 @@ class Workload:
         """The deployment controller notices, a moment later."""
         if not self._settling:
             self._settling = True
-            self._timeline.after(self._pace.reaction * self._random.uniform(0.5, 2), self._settle)
+            self.timeline.after(self._pace.reaction * self._random.uniform(0.5, 2), self._settle)
 
     def crash(self, share: float) -> None:
         """Some pods stop being ready, or fail for good and are replaced."""
@@ -123,11 +123,11 @@ class Workload:
                 name = pod["metadata"]["name"]
                 if self._random.random() < 0.3:
                     self._change_pod(name, phase="Failed", ready="False")
-                    self._timeline.after(self._pace.ending, self._remove_pod, name)
+                    self.timeline.after(self._pace.ending, self._remove_pod, name)
                 else:
                     self._change_pod(name, phase="Running", ready="False")
                     again = self._pace.ready * self._random.uniform(1, 3)
-                    self._timeline.after(again, self._change_pod, name, "Running", "True")
+                    self.timeline.after(again, self._change_pod, name, "Running", "True")
         self.react()
 
     def roll_out(self) -> None:
@@ -149,7 +149,7 @@ class Workload:
         elif all(map(_is_ready, (pod for pod in living if self._is_current(pod)))):
             self._end_pod(old[0])
         self._report()
-        self._timeline.after(ROLLOUT_STEP_SECONDS, self._roll)
+        self.timeline.after(ROLLOUT_STEP_SECONDS, self._roll)
 
     def _settle(self) -> None:
         self._settling = False
@@ -167,7 +167,7 @@ class Workload:
     def _end_pod(self, pod: Document) -> None:
         name = pod["metadata"]["name"]
         self._cluster["pods"].update(self.namespace, name, _mark_deleted)
-        self._timeline.after(
+        self.timeline.after(
             self._pace.ending * self._random.uniform(0.5, 2), self._remove_pod, name
         )
         self._note_rollout()
@@ -187,9 +187,9 @@ class Workload:
             False,
         )
         if several != before:
-            self._journal.say(self._timeline.now, f"rollout of {target} in progress: {several}")
+            self._journal.say(self.timeline.now, f"rollout of {target} in progress: {several}")
             self._journal.rollouts.append(
-                Rollout(at=self._timeline.now, target=target, is_in_progress=several)
+                Rollout(at=self.timeline.now, target=target, is_in_progress=several)
             )
 
     def _report(self) -> None:
@@ -210,21 +210,23 @@ class Workload:
                     "labels": {**self.labels, REVISION: f"r{self._revision}"},
                 },
                 "spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": "1"}}}]},
-                "status": _status("Running", "True", -3600.0) if ready else {"phase": "Pending"},
+                "status": _status("Running", "True", self.timeline.timestamp(-3600.0))
+                if ready
+                else {"phase": "Pending"},
             }
         )
         if ready:
             return
         starts = self._pace.start * self._random.uniform(0.5, 3)
-        self._timeline.after(starts, self._change_pod, name, "Running", "False")
+        self.timeline.after(starts, self._change_pod, name, "Running", "False")
         gets_ready = starts + self._pace.ready * self._random.uniform(0.5, 3)
-        self._timeline.after(gets_ready, self._change_pod, name, "Running", "True")
+        self.timeline.after(gets_ready, self._change_pod, name, "Running", "True")
 
     def _change_pod(self, name: str, phase: str, ready: str) -> None:
         pod = self._cluster["pods"].objects.get((self.namespace, name))
         if pod is None or not _is_living(pod):
             return
-        status = _status(phase, ready, self._timeline.now)
+        status = _status(phase, ready, self.timeline.timestamp(self.timeline.now))
         status["startTime"] = pod["status"].get("startTime", status["startTime"])
         self._cluster["pods"].update(
             self.namespace, name, lambda document: document.update(status=status)
@@ -239,9 +241,9 @@ class Workload:
             self.react()
 
 
-def _status(phase: str, ready: str, since: float) -> Document:
-    condition = {"type": "Ready", "status": ready, "lastTransitionTime": timestamp(since)}
-    return {"phase": phase, "startTime": timestamp(since), "conditions": [condition]}
+def _status(phase: str, ready: str, since: str) -> Document:
+    condition = {"type": "Ready", "status": ready, "lastTransitionTime": since}
+    return {"phase": phase, "startTime": since, "conditions": [condition]}
 
 
 def _is_living(pod: Document) -> bool:

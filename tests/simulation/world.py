@@ -10,7 +10,7 @@ from pathlib import Path
 from scaler.api.kinds import WatchedKind
 from tests.simulation import adapter_faults, objects
 from tests.simulation.api_server import ApiServer, Disturbance
-from tests.simulation.cluster import ApiError, Cluster, Collection, Document, timestamp
+from tests.simulation.cluster import ApiError, Cluster, Collection, Document
 from tests.simulation.faults import Fault, matcher
 from tests.simulation.fields import Window
 from tests.simulation.history import keep_history
@@ -40,7 +40,7 @@ class World:
     ) -> None:
         self.scenario = scenario
         self.faults = tuple(faults)
-        self.timeline = Timeline()
+        self.timeline = Timeline(scenario.epoch_unix_seconds)
         self.journal = Journal(
             (each.namespace for each in scenario.autoscalers), is_sharded=scenario.is_sharded
         )
@@ -125,6 +125,9 @@ class World:
     def _autoscalers(self) -> Collection:
         return self.cluster[self._kind.plural]
 
+    def _document(self, plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
+        return objects.document(plan, api_version, kind, self.scenario.epoch_unix_seconds)
+
     def _populate(self) -> None:
         for plan in self.scenario.autoscalers:
             self.server.workloads[plan.key] = Workload(
@@ -133,15 +136,17 @@ class World:
                 journal=self.journal,
             )  # fmt: skip
             created = self._random.choice((0.0, self._random.uniform(0, CREATED_WITHIN_SECONDS)))
-            wanted = objects.document(plan, self._kind.api_version, self._kind.kind)
+            wanted = self._document(plan, self._kind.api_version, self._kind.kind)
             self.timeline.after(created, self._create, wanted)
-            window, calendar = plan.fields.window, objects.calendar(plan)
+            window = plan.fields.window
+            calendar = objects.calendar(plan, self.scenario.epoch_unix_seconds)
             if calendar is not None:
                 self.cluster["scalingcalendars"].create(calendar)
             if window is not None:
-                for change in (window.begin, window.end):
+                for change in window.changes:
                     at = change - CLOCK_ERROR_SECONDS
-                    self.timeline.at(at, self._note_scheduled_bounds, plan)
+                    if at > 0:
+                        self.timeline.at(at, self._note_scheduled_bounds, plan)
 
     def _sample(self) -> None:
         journal = self.journal
@@ -273,7 +278,7 @@ class World:
         # A scaler of HPAs does not reconcile LoadAutoscalers, and HPAs share targets with them.
         how = fault.how if self._kind.shares_no_target else self._kind.kind
         version = API_VERSION if how == "LoadAutoscaler" else "autoscaling/v2"
-        rival = objects.document(plan, version, how)
+        rival = self._document(plan, version, how)
         rival["metadata"]["name"] += "-rival"
         rival["spec"]["minReplicas"], rival["spec"]["maxReplicas"] = (
             plan.max_replicas + 1,
@@ -329,7 +334,7 @@ class World:
             else:
                 stolen = {
                     **leases.objects[namespace, name]["spec"], "holderIdentity": "someone-else",
-                    "renewTime": f"{timestamp(self.timeline.now)[:-1]}.000000Z",
+                    "renewTime": f"{self.cluster.timestamp()[:-1]}.000000Z",
                 }  # fmt: skip
                 lease = leases.update(
                     namespace, name, lambda found, spec=stolen: found.update(spec=spec)
@@ -337,11 +342,7 @@ class World:
                 self.server.ownership.written(self.timeline.now, "", lease)
 
     def _create(self, wanted: Document) -> None:
-        plural = (
-            "horizontalpodautoscalers"
-            if wanted.get("kind") == "HorizontalPodAutoscaler"
-            else "loadautoscalers"
-        )
+        plural = _plural(wanted)
         try:
             spec = self._tamper.spec(wanted["spec"])
             self._note_bounds(plural, self.cluster[plural].create({**wanted, "spec": spec}))
@@ -349,12 +350,7 @@ class World:
             return  # an earlier fault has made one of that name
 
     def _delete(self, gone: Document) -> None:
-        metadata = gone["metadata"]
-        plural = (
-            "horizontalpodautoscalers"
-            if gone.get("kind") == "HorizontalPodAutoscaler"
-            else "loadautoscalers"
-        )
+        metadata, plural = gone["metadata"], _plural(gone)
         if (metadata["namespace"], metadata["name"]) in self.cluster[plural].objects:
             self.cluster[plural].delete(metadata["namespace"], metadata["name"])
             self._note_bounds(plural, gone, exists=False)
@@ -385,7 +381,7 @@ class World:
     def _bounds(self, plural: str, found: Document) -> tuple[int, int]:
         """Those that apply now, with the schedule."""
         metadata, spec = found["metadata"], found["spec"]
-        if "schedules" in spec and plural == "loadautoscalers":
+        if plural == "loadautoscalers":
             key = f"{metadata['namespace']}/{spec['scaleTargetRef']['name']}"
             plan = next(each for each in self.scenario.autoscalers if each.key == key)
             window = plan.fields.window
@@ -394,6 +390,12 @@ class World:
         return spec["minReplicas"], spec["maxReplicas"]
 
 
+def _plural(autoscaler: Document) -> str:
+    is_hpa = autoscaler.get("kind") == "HorizontalPodAutoscaler"
+    return "horizontalpodautoscalers" if is_hpa else "loadautoscalers"
+
+
 def _is_active(window: Window, now: float) -> bool:
     """Whether its bounds apply, as far as a clock that is a second ahead can say."""
-    return window.begin - CLOCK_ERROR_SECONDS <= now < window.end - CLOCK_ERROR_SECONDS
+    ahead = now + CLOCK_ERROR_SECONDS
+    return any(begin <= ahead < end for begin, end in window.periods)

@@ -16,9 +16,9 @@ from tests.simulation.fields import Fields
 from tests.simulation.history_invariants import ROUNDING_SECONDS, created
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Bounds, ScaleWritten, TargetVersion
-from tests.simulation.memory_invariants import INVARIANTS
 from tests.simulation.reconciles import Reconcile, reconciles_of, wanted
 from tests.simulation.scenario import AutoscalerPlan
+from tests.simulation.schedule_invariants import INVARIANTS
 
 # A write follows a reconcile within this time: it may be repeated, and kube-apiserver may be slow.
 WRITE_SECONDS = 3.0
