@@ -357,20 +357,16 @@ class Reconciler:
             )
             if failed is not None:
                 self._reports.emit(record, decision.autoscaler, (failed,))
-        self._scaling(record)
+        record.forget_replicas(self._clock.monotonic())
         return await rescale(self._with.kube, target, desired, before_each=check)
 
     async def _rescale_copy(
         self, record: Record, made: LastDecision, copy: TargetScale, check: BeforeEach
     ) -> Actuation | None:
         """Write on the basis of a copy, which succeeds only if it is not outdated; None if the Scale must be read first."""
-        self._scaling(record)
+        record.forget_replicas(self._clock.monotonic())
         desired = made.decision.desired_replicas or 0
         return await rescale_unchanged(self._with.kube, copy, desired, before_each=check)
-
-    def _scaling(self, record: Record) -> None:
-        """Before a write of the scale: what is known of the target, and was measured of it, is no longer so."""
-        record.scale, record.scaled_at_seconds = None, self._clock.monotonic()
 
     def _forget_deleted(self, key: str) -> None:
         record = self._pop(key)

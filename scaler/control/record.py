@@ -74,6 +74,10 @@ class Record(msgspec.Struct, kw_only=True):
         """The copy of the Scale, the same object each time; None if the target may have changed since it was read."""
         return self.scale.current(autoscaler) if self.scale is not None else None
 
+    def forget_replicas(self, now_seconds: float) -> None:
+        """Before a write of the scale, at this time of the monotonic clock: the copy is outdated, and metrics from before it, too."""
+        self.scale, self.scaled_at_seconds = None, now_seconds
+
     def waits_for_own_write(self, known_version: str, skips_max: int | None) -> bool:
         """Whether this reconcile is left out: the watch, which is at this resourceVersion, has not delivered the own status.
 

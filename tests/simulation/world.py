@@ -142,11 +142,10 @@ class World:
             calendar = objects.calendar(plan, self.scenario.epoch_unix_seconds)
             if calendar is not None:
                 self.cluster["scalingcalendars"].create(calendar)
-            if window is not None:
-                for change in window.changes:
-                    at = change - CLOCK_ERROR_SECONDS
-                    if at > 0:
-                        self.timeline.at(at, self._note_scheduled_bounds, plan)
+            for change in window.changes if window else ():
+                at = change - CLOCK_ERROR_SECONDS
+                if at > 0:
+                    self.timeline.at(at, self._note_scheduled_bounds, plan)
 
     def _sample(self) -> None:
         journal = self.journal
