@@ -19,7 +19,10 @@ from testbed.prometheus import PrometheusOptions, PrometheusServer
 from tests.simulation.hash_seed import is_random, restart
 
 # No deadlines: the machine may be busy. Where CI is set, hypothesis' "ci" profile makes examples deterministic.
-settings.register_profile("loadline", deadline=None)
+# LOADLINE_EXAMPLES=1000 tries more of them where a test does not say how many.
+settings.register_profile(
+    "loadline", deadline=None, max_examples=int(os.environ.get("LOADLINE_EXAMPLES", "100"))
+)
 settings.load_profile("loadline")
 
 # A fast HPA controller: one second sync period, five seconds stabilization, new pods count at once.
