@@ -7,6 +7,9 @@ DEPENDENCIES := $(VENV)/.dependencies
 SOURCES := adapter scaler wire kubectl_loadline testbed tests benchmarks
 DEMO_SECONDS ?= 240
 SEEDS ?= 0..1000
+SECONDS ?= 7200
+UNTIL ?=
+ONLY ?=
 PAGE_AUTOSCALERS ?= 10
 PACKAGES ?=
 # Without the programs that only tests and benchmarks run: prometheus-adapter.
@@ -21,7 +24,7 @@ WITHOUT_BUILT_PROGRAMS := tests/process/adapter/test_check_stdin.py tests/proces
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kubernetes upstream-diff test-python test-dependencies test-arm64 test-backends test-page simulate model mutants check bench lint format unit site assets constraints clean
+.PHONY: help demo test test-kubernetes upstream-diff test-python test-dependencies test-arm64 test-backends test-page simulate soak model mutants check bench lint format unit site assets constraints clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -90,6 +93,9 @@ test-arm64: $(STAMP)  ## Download the wheels of the image for arm64: fails if a 
 
 simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000
 	$(BIN)/python -m tests.simulation --processes 2 --seeds $(SEEDS)
+
+soak: assets  ## Run the long tail with new seeds (UNTIL=07:30 or SECONDS=7200; ONLY=simulation)
+	$(BIN)/python -m testbed.soak $(if $(UNTIL),--until $(UNTIL),--seconds $(SECONDS)) $(foreach name,$(ONLY),--only $(name))
 
 model: $(STAMP)  ## Check the model of the sharing protocol exhaustively with TLC; needs Java (nine minutes)
 	$(BIN)/python -m testbed.protocol_model

@@ -1,5 +1,7 @@
 """Fixtures of all tests: one real control plane and Prometheus per session, a new namespace per test."""
 
+import os
+import sys
 import uuid
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -15,9 +17,13 @@ from testbed.exporter import Exporter
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from tests.documented_blocks import ROOT, blocks_run_by
+from tests.simulation.hash_seed import is_random, restart
 
 # No deadlines: the machine may be busy. Where CI is set, hypothesis' "ci" profile makes examples deterministic.
-settings.register_profile("loadline", deadline=None)
+# LOADLINE_EXAMPLES=1000 tries more of them where a test does not say how many.
+settings.register_profile(
+    "loadline", deadline=None, max_examples=int(os.environ.get("LOADLINE_EXAMPLES", "100"))
+)
 settings.load_profile("loadline")
 
 # A fast HPA controller: one second sync period, five seconds stabilization, new pods count at once.
@@ -36,6 +42,14 @@ class StartProgram(Protocol):
     def __call__(
         self, program: Literal["adapter", "scaler"], *flags: str, wait: bool = True
     ) -> LoadlineProcess: ...
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Without make, too, a seed of the simulation is the same run each time."""
+    if is_random(sys.argv[0], os.environ):
+        # The output has been redirected already.
+        config.pluginmanager.getplugin("capturemanager").stop_global_capturing()
+        restart([sys.executable, *sys.orig_argv[1:]])
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -12,7 +12,14 @@ import msgspec
 
 from testbed.certificates import Authority
 from testbed.fault_injection import prometheus_model
-from testbed.fault_injection.episodes import CONFIGURATION, FLAGS, Episode, World, client_session
+from testbed.fault_injection.episodes import (
+    CONFIGURATION,
+    FLAGS,
+    Episode,
+    Responses,
+    World,
+    client_session,
+)
 from testbed.fault_injection.faulty_server import FaultyServer
 from testbed.fault_injection.kubernetes_model import KubernetesModel
 from testbed.fault_injection.prometheus_model import PrometheusModel
@@ -30,6 +37,7 @@ class Result(msgspec.Struct, kw_only=True):
     episodes: int = 0
     seconds: float = 0.0
     peak_bytes: int = 0
+    responses: Responses = msgspec.field(default_factory=Responses)
     violations: list[str] = []
 
 
@@ -63,6 +71,8 @@ async def _batch(seeds: list[int], directory: Path, result: Result) -> int:
                 trace = "; ".join(episode.trace)
                 result.violations.append(f"seed {seed}: {violation}\n  after: {trace}")
                 return index + 1
+            finally:
+                result.responses.add(episode.responses)
     return len(seeds)
 
 
@@ -121,5 +131,6 @@ def report(result: Result) -> None:
     """On standard error, for a person."""
     sys.stderr.write(
         f"\n{result.episodes} episodes in {result.seconds:.0f} s, "
-        f"peak {result.peak_bytes >> 20} MiB, {len(result.violations)} violations\n"
+        f"peak {result.peak_bytes >> 20} MiB, {len(result.violations)} violations, "
+        f"values in {result.responses.with_values} of {result.responses.total} responses\n"
     )

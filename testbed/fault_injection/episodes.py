@@ -1,6 +1,6 @@
 """One seed, one episode: faults of Prometheus and kube-apiserver, reloads and pods that come and go, while clients ask.
 
-After each step every response is checked against what the models know. A response may be an error,
+After each step every response is checked against what the models know. Once there was a fault, a response may be an error,
 but it may never carry a wrong value, never reach a client without the rights, and never be late.
 """
 
@@ -98,11 +98,25 @@ class World:
         return text.decode(errors="replace")
 
 
+class Responses(msgspec.Struct):
+    """To requests that are allowed to read values, while there are faults and before the first one."""
+
+    total: int = 0
+    with_values: int = 0
+
+    def add(self, other: "Responses") -> None:
+        """Count those of another episode, too."""
+        self.total += other.total
+        self.with_values += other.with_values
+
+
 class Episode:
     """`await Episode(world, session, seed).run()`; raises `Violation`. `trace` lists what was done, step by step."""
 
     def __init__(self, world: World, session: aiohttp.ClientSession, seed: int) -> None:
         self.trace: list[str] = []
+        self.responses = Responses()
+        self._is_disturbed = False
         self._world = world
         self._session = session
         self._seed = seed
@@ -115,9 +129,15 @@ class Episode:
             await self._disturb()
             asks = [self._ask() for _ in range(REQUESTS_PER_STEP)]
             for outcome in await asyncio.gather(*map(self._send, asks)):
-                self._world.truth.check(outcome)
+                self._count(outcome)
+                self._world.truth.check(outcome, is_disturbed=self._is_disturbed)
             self._check_process()
         await self._recover()
+
+    def _count(self, outcome: Outcome) -> None:
+        if outcome.ask.token == ALLOWED_USER:
+            is_answered = outcome.status == 200
+            self.responses.add(Responses(total=1, with_values=int(is_answered)))
 
     async def _disturb(self) -> None:
         world, chance = self._world, self._random
@@ -134,11 +154,15 @@ class Episode:
         act = chance.choice(choices)
         self.trace.append(act.__name__.strip("_"))
         act()
+        harmless = (self._change_pods, self._reload, world.heal)
+        self._is_disturbed = self._is_disturbed or act not in harmless
         if chance.random() < 0.2:
+            self._is_disturbed = True
             server = chance.choice((world.prometheus_server, world.kubernetes_server))
             self.trace.append("cut connections")
             await server.cut_connections()
         if chance.random() < 0.05:
+            self._is_disturbed = True
             self.trace.append("Prometheus restarts")
             await world.prometheus_server.disconnect()
             await asyncio.gather(*(self._send(self._ask()) for _ in range(2)))

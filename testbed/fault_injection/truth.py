@@ -67,13 +67,17 @@ class Truth:
             for each in self.prometheus.series
         }
 
-    def check(self, outcome: Outcome) -> None:
-        """Raises `Violation` for a response that no client may ever get."""
+    def check(self, outcome: Outcome, *, is_disturbed: bool) -> None:
+        """Raises `Violation` for a response that no client may ever get.
+
+        `is_disturbed`: whether a fault may be the reason why there is no answer.
+        """
         ask, status = outcome.ask, outcome.status
         if outcome.seconds > RESPONSE_SECONDS_MAX:
             raise Violation(f"{ask} took {outcome.seconds:.1f} s")
-        allowed = {ALLOWED_USER: {200, 404, 500, 503}, DENIED_USER: {403, 500, 503}}
-        if status not in allowed.get(ask.token, {401, 500, 503}):
+        allowed = {ALLOWED_USER: {200, 404}, DENIED_USER: {403}}.get(ask.token, {401})
+        failures = {500, 503} if is_disturbed else set()
+        if status not in allowed | failures:
             raise Violation(f"{status} for {ask}: {outcome.body[:300]!r}")
         if status == 404 and not self._is_absent(ask):
             raise Violation(f"404 for an object that has a value: {ask}: {outcome.body[:300]!r}")

@@ -1,9 +1,11 @@
 """Records behaviors of the model for `tests/conformance/scaler_protocol`: `python -m testbed.protocol_model.record`.
 
 TLC walks through the model at random. Of what it writes, the shortest walks are kept that together have every action, in each
-situation of the replica that does it: so a crash between any two writes is among them.
+situation of the replica that does it: so a crash between any two writes is among them. Walks with lost responses to writes of
+scales and memories, and with claims that arrive late, are in a file of their own: crashes would use up their faults.
 """
 
+import argparse
 import tempfile
 from collections.abc import Sequence
 from itertools import pairwise
@@ -16,20 +18,35 @@ from testbed.protocol_model.tlc import HERE, run
 from testbed.protocol_model.values import states
 from testbed.vectors import compress
 
-TARGET: Final = HERE.parents[1] / "tests" / "conformance" / "scaler_protocol" / "traces.jsonl"
-WALKS: Final = 2000
-# A walk seldom has one of these, because crashes use up its faults.
-RARE_FAULTS: Final = (
-    "_claim_unanswered",
-    "_give_up_unreleased",
-    "_give_up_unstored",
-    "_renew_fails",
-)
-# Their walks are not replayed yet: in some of them the real code writes memories in another order than the model, and that has
-# not been explained.
-NOT_REPLAYED: Final = ("_claim_late", "rescale_unanswered", "store_unanswered")
+DIRECTORY: Final = HERE.parents[1] / "tests" / "conformance" / "scaler_protocol"
+LATE: Final = ("_claim_late", "rescale_unanswered", "store_unanswered")
 DEPTH: Final = 60
 SEED: Final = 20261125
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """A file of traces, from walks in which only one of these faults happens; any fault if it is empty."""
+
+    name: str
+    walks: int  # of each fault
+    faults: Sequence[str]
+    without: Sequence[str] = ()
+
+    @property
+    def target(self) -> Path:
+        """Before it is compressed."""
+        return DIRECTORY / f"{self.name}.jsonl"
+
+
+RECORDINGS: Final = (
+    Recording(
+        "traces",
+        2000,
+        ("", "_claim_unanswered", "_give_up_unreleased", "_give_up_unstored", "_renew_fails"),
+        without=LATE,
+    ),
+    Recording("late_traces", 300, LATE),
+)
 
 State = dict[str, Any]
 KEPT: Final = ("member", "shard", "replicas", "memory", "owned", "valid", "identity", "ended")
@@ -94,12 +111,15 @@ def _step(state: State) -> State:
     }
 
 
-def is_comparable(walk: Walk) -> bool:
-    """Whether the real code has no choice where the model leaves it one."""
-    if any(each["did"][0] in NOT_REPLAYED for each in walk.states[1:]):
+def is_comparable(walk: Walk, without: Sequence[str] = ()) -> bool:
+    """Whether the real code has no choice where the model leaves it one. `without`: no walk with these actions."""
+    if any(each["did"][0] in without for each in walk.states[1:]):
         return False
-    return _was_listed(walk) and not any(
-        map(_changes_what_is_flushed, walk.states, walk.states[1:])
+    return (
+        _was_listed(walk)
+        and not any(map(_changes_what_is_flushed, walk.states, walk.states[1:]))
+        and not _is_stored_later(walk)
+        and not any(map(_changes_what_was_read, walk.states, walk.states[1:]))
     )
 
 
@@ -114,6 +134,27 @@ def _changes_what_is_flushed(before: State, after: State) -> bool:
     is_urgent = known["put"]["replicas"] != stored["replicas"] and not before["problem"][replica]
     is_free = before["storing"][replica]["5"]["is"] == "none"
     return before["pc"][replica] == "ending" or (is_urgent and is_free)
+
+
+def _changes_what_was_read(before: State, after: State) -> bool:
+    """A reconcile that has read the memory decides by it; the model reads it again once the scale is written."""
+    return before["memory"] != after["memory"] and any(
+        known["5"]["is"] == "unread" and before["scaling"][replica]["5"]["is"] != "none"
+        for replica, known in before["known"].items()
+    )
+
+
+def _is_stored_later(walk: Walk) -> bool:
+    """A replica that gives up shards or stops tries once to store what has changed; the model may try again before it does so."""
+    failing: set[str] = set()
+    for before, after in pairwise(walk.states):
+        name, replica = after["did"][:2]
+        if replica in failing and name != "_give_up_unstored":
+            return True
+        failing.discard(replica)
+        if name == "store_unanswered" and before["pc"][replica] in ("ending", "stopping"):
+            failing.add(replica)
+    return bool(failing)
 
 
 def _was_listed(walk: Walk) -> bool:
@@ -165,20 +206,29 @@ def chosen(walks: Sequence[Walk]) -> list[Walk]:
 
 def main() -> None:
     """Write the traces."""
-    walks = [each for fault in ("", *RARE_FAULTS) for each in _walks(fault)]
-    found = chosen([each for each in walks if is_comparable(each)])
-    TARGET.parent.mkdir(parents=True, exist_ok=True)
-    TARGET.write_bytes(b"".join(each.line() for each in found))
-    print(f"{len(found)} of {len(walks)} walks. {compress(TARGET)}")
+    names = [each.name for each in RECORDINGS]
+    parser = argparse.ArgumentParser(prog="python -m testbed.protocol_model.record")
+    parser.add_argument("--only", choices=names, help="only this file")
+    only = parser.parse_args().only
+    for recording in RECORDINGS:
+        if only in (None, recording.name):
+            _record(recording)
 
 
-def _walks(fault: str) -> list[Walk]:
+def _record(recording: Recording) -> None:
+    walks = [each for fault in recording.faults for each in _walks(fault, recording.walks)]
+    found = chosen([each for each in walks if is_comparable(each, recording.without)])
+    recording.target.write_bytes(b"".join(each.line() for each in found))
+    print(f"{len(found)} of {len(walks)} walks. {compress(recording.target)}")
+
+
+def _walks(fault: str, count: int) -> list[Walk]:
     """Random ones in which only this fault happens; any fault if it is empty."""
     config = (HERE / "traces.cfg").read_text()
     if fault:
         config = config.replace("Faults = {}", f'Faults = {{"{fault}"}}')
     with tempfile.TemporaryDirectory() as directory:
-        walks = f"file={directory}/walk,num={WALKS}"
+        walks = f"file={directory}/walk,num={count}"
         run("Traces", config, "-simulate", walks, "-depth", str(DEPTH), "-seed", str(SEED))
         paths = sorted(Path(directory).glob("walk_*"))
         return [Walk(list(states(each.read_text()))) for each in paths]

@@ -3,7 +3,7 @@
 All scenarios of a variant run at once; then there is one test for each. Everything runs beside the controller of the
 newest Kubernetes version, and what differs between versions beside the other ones; `LOADLINE_KUBERNETES` chooses
 another version for everything. `LOADLINE_DIFFERENTIAL_RANDOM` sets the number of random scenarios besides the
-handwritten ones, `LOADLINE_DIFFERENTIAL_SEED` their seed.
+handwritten ones, `LOADLINE_DIFFERENTIAL_SEED` their seed. Random ones that differed once in a soak are always among them.
 """
 
 import os
@@ -16,14 +16,21 @@ import pytest
 from testbed import assets
 from testbed.differential.scaler.environment import COMPARED_VERSIONS, Variant, environment
 from testbed.differential.scaler.scenario_model import Scenario
-from testbed.differential.scaler.scenario_runner import Result, categories, run_all
+from testbed.differential.scaler.scenario_runner import (
+    Result,
+    categories,
+    run_all,
+    unexplained_once,
+)
 from testbed.differential.scaler.scenarios.selection import selected
+from testbed.soak.regressions import recorded
 from wire.process.event_loop import run
 
 RANDOM = int(os.environ.get("LOADLINE_DIFFERENTIAL_RANDOM", "24"))
 SEED = int(os.environ.get("LOADLINE_DIFFERENTIAL_SEED", "1"))
 
-ALL_SCENARIOS = selected(random_count=RANDOM, seed=SEED)
+REGRESSIONS = tuple(each.case for each in recorded("scaler"))
+ALL_SCENARIOS = selected(random_count=RANDOM, seed=SEED, again=REGRESSIONS)
 
 
 def some(*categories_: str, each: int) -> tuple[Scenario, ...]:
@@ -32,6 +39,7 @@ def some(*categories_: str, each: int) -> tuple[Scenario, ...]:
         scenario
         for number, scenario in enumerate(ALL_SCENARIOS)
         if scenario.category in categories_
+        or scenario.name.removeprefix("random: ") in REGRESSIONS
         or (number % each == 0 and scenario.category != "events")
     )
 
@@ -86,10 +94,11 @@ class VariantResults:
         self._report = report
         self._results: dict[str, dict[str, Result]] = {}
 
-    def result(self, variant: str, scenario: str) -> Result:
+    def of(self, variant: str) -> dict[str, Result]:
+        """By the name of the scenario."""
         if variant not in self._results:
             self._results[variant] = self._run(variant)
-        return self._results[variant][scenario]
+        return self._results[variant]
 
     def _run(self, variant: str) -> dict[str, Result]:
         options, scenarios = VARIANTS[variant]
@@ -142,6 +151,12 @@ def results_of(
     ],
 )
 def test_the_scaler_decides_as_the_hpa_controller_does(variant, scenario, results_of):
-    result = results_of.result(variant, scenario)
+    result = results_of.of(variant)[scenario]
     assert not result.error
     assert not result.differences, "\n" + "\n".join(map(str, result.differences))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_replicas_differ_even_once_and_few_other_things_do(variant, results_of):
+    found = unexplained_once(results_of.of(variant).values())
+    assert not found, "\n" + "\n".join(map(str, found))

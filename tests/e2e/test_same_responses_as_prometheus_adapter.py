@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from testbed.cluster import Cluster
@@ -22,6 +23,7 @@ from testbed.differential.adapter.adapter_instances import LOADLINE, UPSTREAM
 from testbed.differential.adapter.invalid_configurations import INVALID
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
+from testbed.soak.regressions import recorded
 
 REQUESTS = int(os.environ.get("LOADLINE_DIFFERENTIAL_REQUESTS", "1500"))
 SEED = int(os.environ.get("LOADLINE_DIFFERENTIAL_SEED", "1"))
@@ -68,6 +70,15 @@ def test_every_response_is_equal_or_a_documented_deviation(result_of, name):
     unexplained = result_of(name).unexplained
     shown = "\n".join(str(each) for each in unexplained[:SHOWN])
     assert not unexplained, f"{len(unexplained)} unexplained differences:\n{shown}"
+
+
+def test_no_requests_that_differed_once_differ_again(comparison):
+    unexplained = []
+    for regression in recorded("adapter"):
+        seed, name, count = regression.case.split()
+        repeated = msgspec.structs.replace(comparison, seed=int(seed))
+        unexplained += repeated.run(name, int(count)).unexplained
+    assert "\n".join(map(str, unexplained)) == ""
 
 
 def test_responses_through_kube_apiserver_are_the_same(comparison):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from testbed.soak.regressions import Regression, record, today
 from tests.simulation import large
 from tests.simulation.adapter_scenarios import faults_with_adapter, with_adapter
 from tests.simulation.date_scenarios import with_dates
@@ -64,6 +65,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     simulated_seconds: float
     violations: tuple[str, ...]
     invariants: tuple[str, ...]
+    faults: str = ""  # the numbers of those that it takes to fail
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -83,6 +85,10 @@ def main(arguments: Sequence[str]) -> int:
     for flag, meaning in FLAGS.items():
         parser.add_argument(f"--{flag}", action="store_true", help=meaning)
     parser.add_argument(
+        "--record", action="store_true",
+        help="with --seeds: record failing seeds, so that `make test` runs them, too",
+    )  # fmt: skip
+    parser.add_argument(
         "--large", action="store_true",
         help="measure one scenario: three replicas share --objects autoscalers and are killed in turn",
     )  # fmt: skip
@@ -97,7 +103,7 @@ def main(arguments: Sequence[str]) -> int:
         parser.error("only --hpas and --shards can be combined")
     if given.seed is not None:
         return replay(given.seed, given.faults, scenarios=chosen)
-    return run_all(given.seeds, given.processes, scenarios=chosen)
+    return run_all(given.seeds, given.processes, scenarios=chosen, is_recorded=given.record)
 
 
 def seed_range(text: str) -> range:
@@ -138,7 +144,7 @@ def simulated(
     return simulate(seed, every, scenario=scenario, trace=trace)
 
 
-def run_all(seeds: range, processes: int, *, scenarios: str) -> int:
+def run_all(seeds: range, processes: int, *, scenarios: str, is_recorded: bool = False) -> int:
     """Run them, and print each failing one with the schedule that it takes."""
     started, simulated, failed = time.monotonic(), 0.0, 0
     broken: collections.Counter[str] = collections.Counter()
@@ -149,6 +155,8 @@ def run_all(seeds: range, processes: int, *, scenarios: str) -> int:
         broken.update(set(outcome.invariants))
         if outcome.violations:
             failed += 1
+            if is_recorded:
+                record(regression(outcome, scenarios))
             print("\n".join(outcome.violations), flush=True)
     took = time.monotonic() - started
     hours = simulated / SECONDS_PER_HOUR
@@ -158,6 +166,22 @@ def run_all(seeds: range, processes: int, *, scenarios: str) -> int:
     for invariant, count in broken.most_common():
         print(f"  {invariant}: {count} seeds")
     return 1 if failed else 0
+
+
+def flags_of(scenarios: str) -> str:
+    """The flags that choose these scenarios, each after a space."""
+    return "".join(f" --{each}" for each in scenarios.split())
+
+
+def regression(outcome: Outcome, scenarios: str) -> Regression:
+    """A failing seed, to be repeated by `make test`."""
+    return Regression(
+        source=f"simulation{flags_of(scenarios)}",
+        case=str(outcome.seed),
+        finding=outcome.invariants[0],
+        date=today(),
+        faults=outcome.faults,
+    )
 
 
 def _outcomes(seeds: range, processes: int, *, scenarios: str) -> Iterator[Outcome]:
@@ -173,22 +197,30 @@ def outcome_of(seed: int, *, scenarios: str) -> Outcome:
     """Run one seed; a failing one is made small first."""
     verdict = simulated(seed, scenarios=scenarios)
     lines: tuple[str, ...] = ()
+    faults = ""
     if verdict.violations:
-        lines = tuple(described(verdict))
+        small = shrunk(verdict)
+        faults = numbers_of(verdict, small)
+        lines = tuple(described(verdict, small))
     return Outcome(
         seed=seed,
         simulated_seconds=verdict.scenario.end,
         violations=lines,
         invariants=tuple(each.invariant for each in verdict.violations),
+        faults=faults,
     )
 
 
-def described(verdict: Verdict) -> Iterator[str]:
+def numbers_of(verdict: Verdict, small: Verdict) -> str:
+    """Of the faults of a seed that it takes."""
+    return ",".join(str(verdict.faults.index(fault)) for fault in small.faults)
+
+
+def described(verdict: Verdict, small: Verdict) -> Iterator[str]:
     """A failing seed and the faults that it takes, for the developer."""
-    seed, small = verdict.scenario.seed, shrunk(verdict)
-    numbers = ",".join(str(verdict.faults.index(fault)) for fault in small.faults)
+    seed, numbers = verdict.scenario.seed, numbers_of(verdict, small)
     flag = next(
-        "".join(f" --{each}" for each in name.split())
+        flags_of(name)
         for name, made_from in SCENARIOS.items()
         if made_from(seed) == verdict.scenario
     )

@@ -1,6 +1,6 @@
 """How often a planted fault is found: over many seeds, recorded, beside the same seeds without it.
 
-`python -m tests.simulation.plants` records the rates again. A fault that is planted in a proxy between the replicas and
+`python -m tests.simulation.plants` records the rates again, `--turn` continues them. A fault that is planted in a proxy between the replicas and
 the model stands for a defect of the scaler. What it breaks must be found in at least as many seeds as recorded, and the same
 seeds must be without a violation when nothing is planted.
 """
@@ -39,6 +39,7 @@ EVERY: tuple[Callable[[], Tamper], ...] = (
 )
 RECORDED = Path(__file__).with_name("detection_rates.json")
 SEEDS = 200
+SEEDS_IN_A_TURN = 20
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +47,12 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
 
     seeds: int
     found: tuple[int, ...]
+
+    def replaced(self, seeds: range, found: Sequence[int]) -> "Rate":
+        """With the results of these seeds, which are the first ones or follow those that there are."""
+        kept = [each for each in self.found if each not in seeds]
+        ran = seeds.stop if seeds.start == 0 else max(self.seeds, seeds.stop)
+        return Rate(seeds=ran, found=tuple(sorted([*(e for e in kept if e < ran), *found])))
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,27 +121,61 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--processes", type=int, default=1, help="how many run at once (%(default)s)"
     )
+    parser.add_argument(
+        "--turn", type=int, metavar="NUMBER",
+        help=f"run {SEEDS_IN_A_TURN} more seeds of one with the fewest; if each has {SEEDS}, run one again, by the number",
+    )  # fmt: skip
     given = parser.parse_args(arguments)
     rates = recorded() if RECORDED.exists() else {}
+    chosen = [each for each in EVERY if not given.only or each.__name__ in given.only.split(",")]
+    runs = [(plant, range(given.seeds)) for plant in chosen]
+    if given.turn is not None:
+        runs = [run_of_turn(given.turn, chosen, rates)]
     is_worse = False
     with concurrent.futures.ProcessPoolExecutor(given.processes) as pool:
-        for plant in EVERY:
+        for plant, seeds in runs:
             name = plant.__name__
-            if given.only and name not in given.only.split(","):
-                continue
-            trials = list(pool.map(functools.partial(trial, plant=plant), range(given.seeds)))
-            found = tuple(each.seed for each in trials if each.is_found)
-            broken = [f"seed {each.seed}: {each.control[0]}" for each in trials if each.control]
-            before = (
-                [each for each in rates[name].found if each < given.seeds] if name in rates else []
-            )
-            is_worse = is_worse or bool(broken) or len(found) < len(before)
-            print(f"{name}: {len(found)} of {given.seeds}, {len(before)} before", flush=True)
-            for each in broken:
-                print(f"  without it, {each}", flush=True)
-            rates[name] = Rate(seeds=given.seeds, found=found)
+            before = rates.get(name, Rate(seeds=0, found=()))
+            trials = list(pool.map(functools.partial(trial, plant=plant), seeds))
+            rates[name] = before.replaced(seeds, [each.seed for each in trials if each.is_found])
+            is_worse |= _is_worse(name, before, rates[name], trials)
             RECORDED.write_bytes(written(rates))
+    if given.turn is not None:
+        print(f"{runs[0][0].__name__} done; {seeds_left(EVERY, rates)} seeds are left of all")
     return 1 if is_worse else 0
+
+
+def seeds_left(plants: Sequence[Callable[[], Tamper]], rates: Mapping[str, Rate]) -> int:
+    """Until each planted fault has all its seeds."""
+    return sum(SEEDS - min(SEEDS, _seeds_of(each, rates)) for each in plants)
+
+
+def _seeds_of(plant: Callable[[], Tamper], rates: Mapping[str, Rate]) -> int:
+    return rates[plant.__name__].seeds if plant.__name__ in rates else 0
+
+
+def run_of_turn(
+    number: int, plants: Sequence[Callable[[], Tamper]], rates: Mapping[str, Rate]
+) -> tuple[Callable[[], Tamper], range]:
+    """A planted fault and the seeds to run: first all get their seeds, then each is run again in its turn."""
+    fewest = min(plants, key=lambda each: _seeds_of(each, rates))
+    ran = _seeds_of(fewest, rates)
+    if ran < SEEDS:
+        return fewest, range(ran, min(ran + SEEDS_IN_A_TURN, SEEDS))
+    again = plants[number % len(plants)]
+    return again, range(_seeds_of(again, rates))
+
+
+def _is_worse(name: str, before: Rate, after: Rate, trials: Sequence[Trial]) -> bool:
+    """Print the rate. Whether fewer of the same seeds show the fault, or one has a violation without it."""
+    again = [each for each in after.found if each < before.seeds]
+    print(f"{name}: {len(after.found)} of {after.seeds}; ", end="")
+    print(f"of the first {before.seeds}: {len(again)}, {len(before.found)} before", flush=True)
+    broken = [f"seed {each.seed}: {each.control[0]}" for each in trials if each.control]
+    for each in broken:
+        print(f"  without it, {each}", flush=True)
+    is_lost = len(again) < len([each for each in before.found if each < after.seeds])
+    return bool(broken) or is_lost
 
 
 def written(rates: Mapping[str, Rate]) -> bytes:

@@ -1,12 +1,16 @@
 """What the simulation itself must keep: the same seed is the same run, and the model answers as an API server."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.simulation import faults, scenario
 from tests.simulation.cluster import ApiError, Cluster
+from tests.simulation.hash_seed import VARIABLE, is_random
 from tests.simulation.network import Connection
 from tests.simulation.simulate import simulate
 from tests.simulation.timeline import ProcessLoop, Spinning, Timeline
@@ -28,6 +32,35 @@ def test_a_seed_is_the_same_run_every_time() -> None:
 def test_a_seed_makes_the_same_scenario_and_faults_every_time() -> None:
     assert scenario.made_from(7) == scenario.made_from(7)
     assert faults.made_from(scenario.made_from(7)) == faults.made_from(scenario.made_from(7))
+
+
+def test_the_order_of_sets_is_fixed() -> None:
+    assert os.environ.get(VARIABLE, "random") != "random"
+
+
+def test_the_order_of_sets_is_fixed_by_pytest_itself() -> None:
+    environment = {name: text for name, text in os.environ.items() if name != VARIABLE}
+    test = f"{__file__}::{test_the_order_of_sets_is_fixed.__name__}"
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", test]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "1 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("program", "environment", "is_started_again"),
+    [
+        pytest.param("bin/pytest", {}, True, id="the program"),
+        pytest.param("site-packages/pytest/__main__.py", {}, True, id="the module"),
+        pytest.param("bin/pytest", {VARIABLE: "random"}, True, id="random by choice"),
+        pytest.param("bin/pytest", {VARIABLE: "0"}, False, id="fixed"),
+        pytest.param("bin/pytest", {VARIABLE: "7"}, False, id="fixed to another one"),
+        pytest.param("site-packages/mutmut/__main__.py", {}, False, id="another program"),
+    ],
+)
+def test_only_a_pytest_whose_sets_have_a_random_order_is_started_again(
+    program: str, environment: dict[str, str], is_started_again: bool
+) -> None:
+    assert is_random(program, environment) == is_started_again
 
 
 @pytest.fixture

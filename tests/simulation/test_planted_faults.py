@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.simulation.adapter_invariants import INVARIANTS
-from tests.simulation.plants import EVERY, recorded, trial
+from tests.simulation.plants import EVERY, SEEDS, Rate, recorded, run_of_turn, seeds_left, trial
 from tests.simulation.tampering import Tamper
 
 # `python -m tests.simulation.plants` runs all of the recorded seeds.
@@ -31,3 +31,44 @@ def test_a_planted_fault_is_found_at_all(plant: Callable[[], Tamper]) -> None:
 def test_every_invariant_has_a_planted_fault() -> None:
     known = {invariant.__name__.replace("_", " ") for invariant in INVARIANTS}
     assert known == {plant().invariant for plant in EVERY}
+
+
+FIRST, SECOND = EVERY[:2]
+
+
+def rates(first: int, second: int) -> dict[str, Rate]:
+    """By how many seeds each has."""
+    return {
+        FIRST.__name__: Rate(seeds=first, found=(1,)),
+        SECOND.__name__: Rate(seeds=second, found=(1,)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("turn", "seeds", "expected"),
+    [
+        pytest.param(0, (40, 20), (SECOND, range(20, 40)), id="the one with the fewest"),
+        pytest.param(5, (SEEDS, SEEDS - 5), (SECOND, range(SEEDS - 5, SEEDS)), id="the rest"),
+        pytest.param(0, (SEEDS, SEEDS), (FIRST, range(SEEDS)), id="again, by the number"),
+        pytest.param(3, (SEEDS, SEEDS), (SECOND, range(SEEDS)), id="again, by a larger number"),
+    ],
+)
+def test_a_turn_continues_the_planted_fault_with_the_fewest_seeds(turn, seeds, expected):
+    assert run_of_turn(turn, (FIRST, SECOND), rates(*seeds)) == expected
+
+
+def test_what_is_left_is_counted():
+    assert seeds_left((FIRST, SECOND), rates(SEEDS, SEEDS - 30)) == 30
+    assert seeds_left((FIRST, SECOND), {}) == 2 * SEEDS
+
+
+@pytest.mark.parametrize(
+    ("seeds", "found", "expected"),
+    [
+        pytest.param(range(10, 20), [12], Rate(seeds=20, found=(3, 9, 12)), id="continued"),
+        pytest.param(range(10), [4], Rate(seeds=10, found=(4,)), id="run again"),
+        pytest.param(range(5), [4], Rate(seeds=5, found=(4,)), id="fewer"),
+    ],
+)
+def test_seeds_that_are_run_replace_those_that_were_recorded(seeds, found, expected):
+    assert Rate(seeds=10, found=(3, 9)).replaced(seeds, found) == expected

@@ -1,8 +1,12 @@
 """The share of the simulation that `make test` has time for; `make simulate` runs as long as one likes."""
 
+from collections.abc import Iterable
+
 import pytest
 
-from tests.simulation.__main__ import described, simulated
+from testbed.soak.regressions import recorded
+from tests.simulation.__main__ import SCENARIOS, described, flags_of, simulated
+from tests.simulation.simulate import shrunk
 
 SEEDS = 100
 SEEDS_WITH_FIELDS = 60
@@ -49,9 +53,20 @@ def test_no_fault_makes_a_wrong_scale_or_a_wrong_value_of_the_adapter(first: int
     assert failing(range(first, first + CHUNK), scenarios="adapter") == ""
 
 
-def failing(seeds: range, *, scenarios: str) -> str:
+def test_no_seed_that_failed_once_fails_again() -> None:
+    modes = {f"simulation{flags_of(mode)}": mode for mode in SCENARIOS}
+    regressions = recorded("simulation")
+    assert [failing([int(each.case)], scenarios=modes[each.source]) for each in regressions] == [
+        "" for _ in regressions
+    ]
+
+
+def failing(seeds: Iterable[int], *, scenarios: str) -> str:
     """The seeds that break an invariant, and how to replay them."""
     verdicts = (simulated(seed, scenarios=scenarios) for seed in seeds)
     return "\n".join(
-        line for verdict in verdicts if verdict.violations for line in described(verdict)
+        line
+        for verdict in verdicts
+        if verdict.violations
+        for line in described(verdict, shrunk(verdict))
     )

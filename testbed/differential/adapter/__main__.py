@@ -16,30 +16,12 @@ from testbed.differential.adapter import adapter_comparison, cluster_and_series
 from testbed.differential.adapter.adapter_instances import LOADLINE, UPSTREAM
 from testbed.exporter import Exporter
 from testbed.prometheus import PrometheusOptions, PrometheusServer
+from testbed.soak.regressions import Regression, record, today
 
 
 def main() -> int:
     """Exit code 1 if there are unexplained differences."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--against", choices=(LOADLINE, UPSTREAM), default=LOADLINE)
-    parser.add_argument("--requests", type=int, default=1500)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--configuration", action="append", choices=tuple(adapter_comparison.WEIGHTS)
-    )
-    parser.add_argument(
-        "--show", type=int, default=40, help="number of groups to print (%(default)s)"
-    )
-    parser.add_argument(
-        "--examples", type=int, default=3, help="number of examples per group (%(default)s)"
-    )
-    parser.add_argument(
-        "--faults",
-        type=int,
-        default=0,
-        help="send so many requests per fault of Prometheus instead",
-    )
-    arguments = parser.parse_args()
+    arguments = _parser().parse_args()
     directory = Path(tempfile.mkdtemp(prefix="loadline-differential-"))
     with (
         Cluster(directory=directory / "cluster") as cluster,
@@ -73,6 +55,10 @@ def main() -> int:
                 continue
             result = comparison.run(name, count)
             unexplained += len(result.unexplained)
+            if arguments.record and result.unexplained:
+                case = f"{arguments.seed} {name} {count}"
+                finding = str(result.unexplained[0].request)
+                record(Regression(source="adapter", case=case, finding=finding, date=today()))
             print(f"{name}: {result.request_count} requests, {time.monotonic() - started:.1f} s")
             print(
                 f"  statuses {result.statuses}; different {len(result.different)}, "
@@ -86,6 +72,33 @@ def main() -> int:
                     print(f"- {each}", flush=True)
     print(f"logs: {directory}")
     return 1 if unexplained else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--against", choices=(LOADLINE, UPSTREAM), default=LOADLINE)
+    parser.add_argument("--requests", type=int, default=1500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--configuration", action="append", choices=tuple(adapter_comparison.WEIGHTS)
+    )
+    parser.add_argument(
+        "--show", type=int, default=40, help="number of groups to print (%(default)s)"
+    )
+    parser.add_argument(
+        "--examples", type=int, default=3, help="number of examples per group (%(default)s)"
+    )
+    parser.add_argument(
+        "--faults",
+        type=int,
+        default=0,
+        help="send so many requests per fault of Prometheus instead",
+    )
+    parser.add_argument(
+        "--record", action="store_true",
+        help="record a configuration with differences, so that `make test` repeats the requests",
+    )  # fmt: skip
+    return parser
 
 
 def grouped(

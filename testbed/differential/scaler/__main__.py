@@ -9,13 +9,20 @@ from pathlib import Path
 from testbed import assets
 from testbed.differential.scaler.environment import COMPARED_VERSIONS, Variant, environment
 from testbed.differential.scaler.scenario_model import Scenario
-from testbed.differential.scaler.scenario_runner import AT_ONCE, Result, categories, run_all
+from testbed.differential.scaler.scenario_runner import (
+    AT_ONCE,
+    Result,
+    categories,
+    run_all,
+    unexplained_once,
+)
 from testbed.differential.scaler.scenarios.selection import selected
+from testbed.soak.regressions import Regression, record, today
 from wire.process.event_loop import run
 
 
 def main() -> int:
-    """Exit code 0 if nothing differs."""
+    """Exit code 0 if nothing differs: see `unexplained_once` for what was not reproduced."""
     parser = argparse.ArgumentParser(prog="python -m testbed.differential.scaler")
     parser.add_argument("--random", type=int, default=60, help="random scenarios (%(default)s)")
     parser.add_argument(
@@ -43,6 +50,10 @@ def main() -> int:
         "--show", action="store_true", help="print what the HPA controller did after each step"
     )
     parser.add_argument(
+        "--record", action="store_true",
+        help="record random scenarios that differ, so that `make test` runs them, too",
+    )  # fmt: skip
+    parser.add_argument(
         "--at-once", type=int, default=AT_ONCE, help="concurrent scenarios (%(default)s)"
     )
     arguments = parser.parse_args()
@@ -62,6 +73,8 @@ def main() -> int:
     results = run(_run(scenarios, variant, directory, arguments.at_once))
     if arguments.show:
         _show(results)
+    if arguments.record:
+        _record(results, source="scaler --hpa" if arguments.hpa else "scaler")
     for category, (total, failed) in sorted(categories(results).items()):
         print(f"{category:20} {total:4} scenarios, {failed} differ")
     failed = sum(bool(each.differences or each.error) for each in results)
@@ -71,7 +84,10 @@ def main() -> int:
     print(
         f"{len(results)} scenarios, {failed} differ, {unconfirmed} differed once, {repeated} run again; {elapsed:.0f} s; logs: {directory}"
     )
-    return 1 if failed else 0
+    once = unexplained_once(results)
+    for difference in once:
+        print(f"not reproduced, and not an accident: {difference}")
+    return 1 if failed or once else 0
 
 
 async def _run(
@@ -92,6 +108,15 @@ def _report(result: Result) -> None:
         print(f"{result.scenario.name}: run again: {disturbance}")
     if result.deviations:
         print(f"{result.scenario.name}: intended: {', '.join(result.deviations)}")
+
+
+def _record(results: list[Result], *, source: str) -> None:
+    for each in results:
+        differences = each.differences or unexplained_once([each])
+        findings = [each.error] if each.error else [one.what for one in differences]
+        if findings and each.scenario.category == "random":
+            seed = each.scenario.name.removeprefix("random: ")
+            record(Regression(source=source, case=seed, finding=findings[0], date=today()))
 
 
 def _show(results: list[Result]) -> None:

@@ -30,6 +30,10 @@ UNGATED_SETTLE_SECONDS = 2.4 * SYNC_PERIOD_SECONDS
 # storing the events that they waited for.
 POLL_SECONDS, POLL_SECONDS_MAX = 0.2, 5.0
 CONFLICT_EVENT_SECONDS = 5.0
+# Of the results of a run. More than these have another cause than a busy machine.
+UNCONFIRMED_MAX = 2
+REPLICAS = ("replicas", "writes of the scale", "desiredReplicas")
+"""What an autoscaler is for: a difference in these is not an accident, even if it is found only once."""
 
 _T = TypeVar("_T")
 
@@ -117,6 +121,17 @@ def confirmed(before: Result, found: Result) -> Result:
         unconfirmed=() if found.differences and not is_first else unconfirmed,
         is_preliminary=is_first,
     )
+
+
+def unexplained_once(results: Iterable[Result]) -> list[Difference]:
+    """The differences that were found only once, if too many scenarios have one; otherwise those of replicas."""
+    found = [each.unconfirmed for each in results if each.unconfirmed]
+    every = [difference for differences in found for difference in differences]
+    return every if len(found) > UNCONFIRMED_MAX else list(filter(_is_of_replicas, every))
+
+
+def _is_of_replicas(difference: Difference) -> bool:
+    return difference.what.rpartition(": ")[2] in REPLICAS
 
 
 def _scenario_namespace(

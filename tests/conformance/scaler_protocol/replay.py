@@ -66,6 +66,9 @@ class Replay:
 
     async def do_give_up(self, replica, released="ok"):
         await self._resolve_all(replica, "release", released)
+        if not self.model["todo"]["claim"]:
+            # The model forgets what conflicts; the real code sends it.
+            await self._resolve_all(replica, "claim")
 
     async def do_give_up_unreleased(self, replica):
         await self.do_give_up(replica, "lost")
@@ -143,7 +146,9 @@ class Replay:
         if "memory" not in replica.connection.held:
             self._background = asyncio.create_task(replica.store.flush())
             await settled()
-        assert "memory" in replica.connection.held
+        # After a write that was carried out without a response, this one conflicts, and is sent again.
+        while self.server.conflicts(replica.connection.held["memory"]):
+            await self._resolve(replica, "memory")
 
     async def do_stored(self, replica, _, outcome="ok"):
         late = replica.connection.late.pop("memory", None)

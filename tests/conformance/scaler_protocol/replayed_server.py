@@ -28,21 +28,29 @@ class Server:
         document = json.loads(body)
         if method == "POST":
             path = f"{path}/{document['metadata']['name']}"
-        found = self.objects.get(path)
-        if method == "POST" and found is not None:
-            raise conflict("exists")
-        if method == "PUT" and found is None:
+        if method == "PUT" and path not in self.objects:
             raise not_found(path)
-        if (
-            found
-            and found["metadata"]["resourceVersion"] != document["metadata"]["resourceVersion"]
-        ):
+        if self._is_outdated(path, document):
             raise conflict("changed")
         self.version += 1
         document["metadata"]["resourceVersion"] = str(self.version)
         document["metadata"].setdefault("uid", f"uid-{self.version}")
         self.objects[path] = document
         return json.dumps(document).encode()
+
+    def conflicts(self, request):
+        """Whether a write has another version than what is stored now."""
+        document = json.loads(request.body)
+        path = request.path
+        if request.method == "POST":
+            path = f"{path}/{document['metadata']['name']}"
+        return self._is_outdated(path, document)
+
+    def _is_outdated(self, path, document):
+        """Without a version, it is to be created."""
+        found = self.objects.get(path)
+        given = document["metadata"].get("resourceVersion")
+        return found is not None and found["metadata"]["resourceVersion"] != given
 
     def holder(self, name):
         path = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{name}"

@@ -12,10 +12,15 @@ from testbed.vectors import lines
 from tests.conformance.scaler_protocol.replay import Replay
 from tests.fakes import virtual_time
 
-TRACES = [json.loads(line) for line in lines(Path(__file__).with_name("traces.jsonl"))]
+FILES = ("traces.jsonl", "late_traces.jsonl")
+TRACES = [
+    pytest.param(json.loads(line), id=f"{file.partition('.')[0]} {number}")
+    for file in FILES
+    for number, line in enumerate(lines(Path(__file__).with_name(file)))
+]
 
 
-@pytest.mark.parametrize("trace", TRACES, ids=range(len(TRACES)))
+@pytest.mark.parametrize("trace", TRACES)
 def test_the_real_code_does_what_the_model_does(trace):
     async def scenario():
         replay = Replay()

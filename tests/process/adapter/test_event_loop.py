@@ -3,10 +3,12 @@
 Between two turns of the loop, the processor time of the whole process is measured, threads included: a thread that keeps the
 interpreter to itself blocks the loop too. Unlike elapsed time, it hardly depends on what else runs on the machine. The
 limits are shares of the whole work, so that they do not depend on how fast the machine is either: on one where the work
-takes half a second to one and a half seconds, they are about 20 milliseconds.
+takes half a second to one and a half seconds, they are about 20 milliseconds. Every attempt counts, because a block that
+happens only sometimes is one, too.
 """
 
 import asyncio
+import itertools
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -30,7 +32,6 @@ from wire.process.background_tasks import BackgroundTasks
 from wire.prometheus.access import FileCredentials
 
 ATTEMPTS = 5
-"""The least of several attempts counts: other load only adds to it."""
 SERIES, ROWS = 200_000, 50_000
 RULE = """
 - seriesQuery: '{__name__=~"app_.*",namespace!="",pod!="",rule!="NUMBER"}'
@@ -77,8 +78,8 @@ class BlockedTime:
             self.longest_seconds = max(self.longest_seconds, time.process_time() - before)
 
 
-def longest_block(scenario: Callable[[BlockedTime], Coroutine[Any, Any, None]]) -> float:
-    """As a share of all processor time of the scenario, of the best attempt."""
+def longest_blocks(scenario: Callable[[BlockedTime], Coroutine[Any, Any, None]]) -> list[float]:
+    """Of each attempt, as a share of all processor time of the scenario."""
 
     async def attempt() -> float:
         blocked = BlockedTime()
@@ -86,7 +87,7 @@ def longest_block(scenario: Callable[[BlockedTime], Coroutine[Any, Any, None]]) 
         await scenario(blocked)
         return blocked.longest_seconds / (time.process_time() - began_seconds)
 
-    return min(event_loop.run(attempt()) for _ in range(ATTEMPTS))
+    return [event_loop.run(attempt()) for _ in range(ATTEMPTS)]
 
 
 class Parts:
@@ -134,7 +135,20 @@ def test_the_meter_finds_a_block():
             while time.process_time() - began < 0.1:
                 pass
 
-    assert longest_block(scenario) >= 0.9
+    assert min(longest_blocks(scenario)) >= 0.9
+
+
+def test_the_meter_finds_a_block_in_one_of_its_attempts():
+    attempts = itertools.count(1)
+
+    async def scenario(blocked: BlockedTime) -> None:
+        seconds = 0.1 if next(attempts) == ATTEMPTS else 0.0
+        async with blocked:
+            began = time.process_time()
+            while time.process_time() - began < seconds:
+                pass
+
+    assert max(longest_blocks(scenario)) >= 0.9
 
 
 def test_a_discovery_of_200_000_series_does_not_block(url):
@@ -145,7 +159,7 @@ def test_a_discovery_of_200_000_series_does_not_block(url):
             await catalog.tried()
             assert len(catalog.custom_entries()) == 3 * SERIES // SERIES_PER_NAME
 
-    assert longest_block(scenario) <= 0.05
+    assert max(longest_blocks(scenario)) <= 0.05
 
 
 def test_a_refresh_of_50_000_rows_does_not_block(url):
@@ -159,7 +173,7 @@ def test_a_refresh_of_50_000_rows_does_not_block(url):
             assert evaluation.by_key["web-7", "team-7"][0].value == 7.25
             assert len(evaluation.samples) == ROWS
 
-    assert longest_block(scenario) <= 0.2
+    assert max(longest_blocks(scenario)) <= 0.2
 
 
 def test_a_reload_with_200_000_series_does_not_block(url):
@@ -173,4 +187,7 @@ def test_a_reload_with_200_000_series_does_not_block(url):
             assert isinstance(entries[0], MetricEntry)
             assert len(entries) == 3 * SERIES // SERIES_PER_NAME
 
-    assert longest_block(scenario) <= 0.02
+    shares = longest_blocks(scenario)
+    assert min(shares) <= 0.02
+    # Other programs that use the same processor caches add to it.
+    assert max(shares) <= 0.05

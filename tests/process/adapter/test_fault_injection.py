@@ -12,6 +12,8 @@ from testbed.fault_injection.prometheus_model import PrometheusModel
 from testbed.fault_injection.truth import Ask, Outcome, Truth, Violation
 
 SEEDS = 30
+# Faults last for most steps. An adapter that answered nothing while they last would have far fewer.
+VALUES_RATIO_MIN = 0.25
 
 
 def test_no_fault_yields_a_wrong_value_or_more_rights(tmp_path, capsys):
@@ -20,6 +22,7 @@ def test_no_fault_yields_a_wrong_value_or_more_rights(tmp_path, capsys):
         report(result)
     assert "\n".join(result.violations) == ""
     assert result.episodes == SEEDS
+    assert result.responses.with_values >= VALUES_RATIO_MIN * result.responses.total
 
 
 @pytest.fixture
@@ -53,13 +56,23 @@ def answered(value: object, pod: str = "p-0") -> bytes:
     ],
 )
 def test_each_wrong_response_is_a_violation(truth, token, status, pod, value_of, seconds):
-    truth.check(Outcome(ASK, 200, answered(truth.values()["ns-0", "p-0"]), 0.1))
+    right = Outcome(ASK, 200, answered(truth.values()["ns-0", "p-0"]), 0.1)
+    truth.check(right, is_disturbed=False)
     value = truth.values()[value_of] if value_of else 0
     ask = msgspec.structs.replace(ASK, token=token)
     with pytest.raises(Violation):
-        truth.check(Outcome(ask, status, answered(value, pod), seconds))
+        truth.check(Outcome(ask, status, answered(value, pod), seconds), is_disturbed=True)
+
+
+@pytest.mark.parametrize("token", [ALLOWED_USER, DENIED_USER, "invalid"])
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_failure_without_a_fault_is_a_violation(truth, token, status):
+    outcome = Outcome(msgspec.structs.replace(ASK, token=token), status, b"", 0.1)
+    truth.check(outcome, is_disturbed=True)
+    with pytest.raises(Violation):
+        truth.check(outcome, is_disturbed=False)
 
 
 def test_an_empty_list_for_one_pod_is_a_violation(truth):
     with pytest.raises(Violation):
-        truth.check(Outcome(ASK, 200, b'{"items":[]}', 0.1))
+        truth.check(Outcome(ASK, 200, b'{"items":[]}', 0.1), is_disturbed=True)

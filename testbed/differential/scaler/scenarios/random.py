@@ -232,10 +232,11 @@ class _Generator:
 
 def random_scenarios(*, count: int, seed: int) -> tuple[Scenario, ...]:
     """`count` scenarios; the same ones for the same seed."""
-    return tuple(_drawn(f"{seed}.{number}") for number in range(count))
+    return tuple(random_scenario(f"{seed}.{number}") for number in range(count))
 
 
-def _drawn(seed: str) -> Scenario:
+def random_scenario(seed: str) -> Scenario:
+    """One of them, by the text after its category in its name."""
     generator = _Generator(seed)
     steps = [generator.state()]
     while len(steps) < 4:

@@ -1,9 +1,15 @@
 """What several attempts at one scenario say together."""
 
 import msgspec
+import pytest
 
 from testbed.differential.scaler.observed_state import Difference
-from testbed.differential.scaler.scenario_runner import Result, confirmed
+from testbed.differential.scaler.scenario_runner import (
+    UNCONFIRMED_MAX,
+    Result,
+    confirmed,
+    unexplained_once,
+)
 from testbed.differential.scaler.scenarios.parts import scenario, spec, state
 
 SCENARIO = scenario("s", "s", state(spec()))
@@ -40,3 +46,31 @@ def test_a_scenario_that_was_disturbed_ends_with_its_next_attempt():
     disturbed = msgspec.structs.replace(DISTURBED, is_preliminary=True)
     found = confirmed(disturbed, EQUAL)
     assert (found.is_preliminary, found.error, found.disturbances) == (False, "", ("too slow",))
+
+
+def once(what: str) -> Result:
+    """The final result of a scenario with a difference that was not found again."""
+    difference = Difference(scenario="s", step="1", what=what, upstream=1, loadline=2)
+    return Result(scenario=SCENARIO, unconfirmed=(difference,))
+
+
+@pytest.mark.parametrize(
+    "what", ["web: replicas", "web: writes of the scale", "web: desiredReplicas"]
+)
+def test_a_difference_of_replicas_is_reported_even_if_it_is_found_only_once(what):
+    result = once(what)
+    assert unexplained_once([EQUAL, once("web: events"), result]) == list(result.unconfirmed)
+
+
+def test_a_few_other_differences_may_be_found_only_once():
+    results = [once("web: events")] * UNCONFIRMED_MAX
+    assert unexplained_once([EQUAL, *results]) == []
+
+
+def test_many_differences_that_are_found_only_once_are_reported():
+    results = [once("web: events")] * (UNCONFIRMED_MAX + 1)
+    assert len(unexplained_once([EQUAL, *results])) == UNCONFIRMED_MAX + 1
+
+
+def test_a_difference_that_is_found_twice_is_not_reported_as_found_once():
+    assert unexplained_once([DIFFERENT]) == []
