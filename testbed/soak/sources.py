@@ -57,6 +57,8 @@ def _properties(package: str) -> Source:
 SOURCES: Final = (
     _simulation((), seeds=50),
     _simulation(("--fields",), seeds=50),
+    _simulation(("--dates",), seeds=50),
+    _simulation(("--adapter",), seeds=20),
     _simulation(("--hpas",), seeds=30),
     _simulation(("--shards",), seeds=20),
     _simulation(("--hpas", "--shards"), seeds=15),
