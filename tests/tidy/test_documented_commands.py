@@ -59,8 +59,9 @@ def expect_recipes(arguments: list[str]) -> None:
     """make knows the targets, their recipes use each variable, and the programs accept what they pass to them."""
     done = subprocess.run(["make", "-n", *arguments], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for variable in (each.partition("=")[2] for each in arguments if "=" in each):
-        assert variable in done.stdout
+    values = (each.partition("=")[2] for each in arguments if "=" in each)
+    for word in (word for value in values for word in value.split()):
+        assert word in done.stdout
     for line in done.stdout.splitlines():
         if re.search(r"python -m ", line) and "pip " not in line and "$(" not in line:
             for command in commands_of(line):

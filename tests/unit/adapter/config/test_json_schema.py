@@ -9,7 +9,7 @@ import yaml
 
 from adapter.config import ConfigError, parse
 from adapter.config.json_schema import CONFIGURATION
-from tests.unit.adapter.config.test_documented_examples import EXAMPLES
+from tests.unit.adapter.config.test_documented_examples import EXAMPLES, configuration
 from tests.unit.adapter.config.test_problems import (
     test_a_problem_says_where_and_what_it_is_and_how_to_fix_it as invalid_files,
 )
@@ -63,9 +63,9 @@ def test_the_samples_are_accepted(accepts, path):
     assert accepts(text)
 
 
-@pytest.mark.parametrize("text", EXAMPLES)
-def test_the_documented_examples_are_accepted(accepts, text):
-    assert accepts(text)
+@pytest.mark.parametrize("block", EXAMPLES, ids=str)
+def test_the_documented_examples_are_accepted(accepts, block):
+    assert accepts(configuration(block))
 
 
 def test_the_default_rules_of_the_chart_are_accepted(accepts):

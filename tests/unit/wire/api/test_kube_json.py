@@ -58,6 +58,7 @@ def test_every_document_of_kubernetes_is_decoded_by_kube_json():
         "kubectl_loadline/decisions/last.py",
         "kubectl_loadline/recorded_series/files.py",
         "kubectl_loadline/page/deciding.py",
+        "kubectl_loadline/terminal/documents.py",
         "scaler/algorithm/derivation.py",
         "scaler/algorithm/history.py",
         "kubectl_loadline/recorded_series/of_metrics.py",
