@@ -157,6 +157,6 @@ def test_the_scaler_decides_as_the_hpa_controller_does(variant, scenario, result
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_no_replicas_differ_even_once_and_few_other_things_do(variant, results_of):
+def test_few_scenarios_differ_once(variant, results_of):
     found = unexplained_once(results_of.of(variant).values())
     assert not found, "\n" + "\n".join(map(str, found))

@@ -33,7 +33,7 @@ CONFLICT_EVENT_SECONDS = 5.0
 # Of the results of a run. More than these have another cause than a busy machine.
 UNCONFIRMED_MAX = 2
 REPLICAS = ("replicas", "writes of the scale", "desiredReplicas")
-"""What an autoscaler is for: a difference in these is not an accident, even if it is found only once."""
+"""What an autoscaler is for: a difference in these is an accident only if none of all other attempts finds one."""
 
 _T = TypeVar("_T")
 
@@ -112,22 +112,26 @@ async def _attempted(
 
 
 def confirmed(before: Result, found: Result) -> Result:
-    """Scenarios are deterministic, unless a watch cache was stale on a busy machine: a difference must be found twice."""
+    """Scenarios are deterministic, unless a watch cache was stale on a busy machine: a difference must be found twice.
+
+    After a difference of replicas, all other attempts are made. Other differences are looked for once more.
+    """
     is_first = bool(found.differences) and not before.unconfirmed
     unconfirmed = found.differences if is_first else before.unconfirmed
+    is_open = is_first or (not found.differences and any(map(_is_of_replicas, unconfirmed)))
     return msgspec.structs.replace(
         found,
         disturbances=before.disturbances,
         unconfirmed=() if found.differences and not is_first else unconfirmed,
-        is_preliminary=is_first,
+        is_preliminary=is_open,
     )
 
 
 def unexplained_once(results: Iterable[Result]) -> list[Difference]:
-    """The differences that were found only once, if too many scenarios have one; otherwise those of replicas."""
+    """The differences that were found only once, if too many scenarios have one."""
     found = [each.unconfirmed for each in results if each.unconfirmed]
     every = [difference for differences in found for difference in differences]
-    return every if len(found) > UNCONFIRMED_MAX else list(filter(_is_of_replicas, every))
+    return every if len(found) > UNCONFIRMED_MAX else []
 
 
 def _is_of_replicas(difference: Difference) -> bool:
