@@ -126,7 +126,7 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
     begun, before, latest = set[tuple[str, float]](), set[int](), 0.0
     for each in sorted(reconciles, key=lambda each: each.at):
         versions = run.targets_known(plan.key, each.at)
-        counts = wanted(run, plan, each, versions) - {None}
+        counts = wanted(each, versions) - {None}
         memory = (each.process, created(run, plan, each.at))
         is_late = each.at > latest + 1.5 * run.period_of(plan)
         found = (
@@ -154,7 +154,7 @@ def _unexplained(run: Run, of: Judged, written: ScaleWritten) -> str:
     ]
     if not before:
         return "its process had requested no metric"
-    counts = wanted(run, of.plan, before[-1], [written.read]) - {None}
+    counts = wanted(before[-1], [written.read]) - {None}
     current, bounds = written.read.replicas, run.bounds_known(written)
     ranges = _ranges(run, of, counts, bounds, current, written.sent_at)
     if any(low <= written.after <= high for low, high in ranges):
@@ -202,7 +202,7 @@ def _demanded(run: Run, of: Judged, reconcile: Reconcile) -> str:
     if len({each.replicas for each in versions}) != 1 or not bounds:
         return ""
     current = versions[0].replicas
-    counts = wanted(run, plan, reconcile, versions)
+    counts = wanted(reconcile, versions)
     is_within = all(each.min_replicas <= current <= each.max_replicas for each in bounds)
     if None in counts or not is_within:
         return ""
