@@ -17,8 +17,13 @@ class Ownership:
     def written(self, at: float, process: str, lease: Document) -> None:
         """A process has written a Lease; without one, someone else has."""
         name, holder = lease["metadata"]["name"], lease["spec"].get("holderIdentity") or ""
-        if holder and process and "-shard-" not in name:
-            self._processes.setdefault(holder, process)
+        is_new = bool(
+            holder and process and "-shard-" not in name and holder not in self._processes
+        )
+        if is_new:
+            self._processes[holder] = process
+        elif self._holders.get(name) == holder:
+            return  # A renewal changes no owner.
         self._holders[name] = holder
         for namespace in self._journal.namespaces:
             owner = self._owner(namespace)
