@@ -186,7 +186,7 @@ class Connection(ProcessEnd):
         if self._closing or not self.is_open:
             return
         self._received += bytes(data)
-        while True:
+        while self._received:
             request, self._received = whole_request(
                 self._received, self._process, self._wire.timeline.now
             )

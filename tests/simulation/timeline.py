@@ -5,6 +5,7 @@ processes live in one thread, and everything happens in an order that only the s
 """
 
 import asyncio
+import functools
 import heapq
 import itertools
 import socket
@@ -108,6 +109,11 @@ class Event:
         self.cancelled = True
 
 
+@functools.lru_cache(maxsize=4096)
+def _rfc3339(whole_unix_seconds: float) -> str:
+    return time_from_unix(whole_unix_seconds).isoformat().replace("+00:00", "Z")
+
+
 class Timeline:
     """The world's clock, in seconds since its beginning, and what will happen when."""
 
@@ -120,7 +126,7 @@ class Timeline:
 
     def timestamp(self, seconds: float) -> str:
         """RFC 3339, in whole seconds."""
-        return time_from_unix(self.epoch_unix_seconds + seconds).isoformat().replace("+00:00", "Z")
+        return _rfc3339((self.epoch_unix_seconds + seconds) // 1)
 
     def after(self, seconds: float, action: Callable[..., object], *arguments: object) -> Event:
         """Do it so much later."""
