@@ -99,7 +99,7 @@ def _external(source: Document, answer: Document, target: Target, rules: Rules) 
     values = [milli(each["value"]) for each in answer["items"]]
     if not values:
         raise _Unusable
-    if any(value < 0 for value in values):
+    if min(values) < 0:
         raise OutsideOfTheModel("a negative value counts as an overflow")
     if source["target"].get("averageValue") is not None:
         return _by_average(sum(values), milli(source["target"]["averageValue"]), target, rules)
@@ -234,14 +234,12 @@ def _grouped(
         raise _Unusable
     groups: dict[str, set[str]] = {name: set() for name in _Groups.__struct_fields__}
     for pod in _pods_read(target.pods):
-        group = _group(pod, samples.get(pod.name), target.now, rules, resource)
+        group = pod.group or _group(pod, samples.get(pod.name), target.now, rules, resource)
         groups[group].add(pod.name)
     return _Groups(**{name: frozenset(members) for name, members in groups.items()})
 
 
 def _group(pod: _Pod, sample: _Sample | None, now: float, rules: Rules, resource: str) -> str:
-    if pod.group:
-        return pod.group
     if sample is None:
         return "missing"
     is_unready = resource == "cpu" and _is_starting(pod, sample, now, rules)
