@@ -30,7 +30,9 @@ def within_budgets(run: Run) -> Iterator[Violation]:
     requests = _of_scalers(run, journal.requests)
     events = sum(number for name, number in requests.items() if name.endswith(" events"))
     changes = len(journal.scales) + count * (faults + 1) + sum(map(_reported, scenario.autoscalers))
-    unreliable = sum(fault.seconds / 30 for fault in run.faults if fault.kind in ("api", "writes"))
+    unreliable = sum(
+        fault.seconds / 30 for fault in run.faults if fault.kind in ("api", "writes", "restore")
+    )
     # A metric, or kube-apiserver, that fails now and then, or each time in another way, changes a condition each time; of an HPA, each failure is an event.
     unsteady = [
         each

@@ -5,7 +5,7 @@ is still remembered and is refused with 410 from an older one.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,6 +16,8 @@ from tests.simulation.timeline import Timeline
 BOOKMARK_SECONDS = 60.0
 WATCH_LATENCY_SECONDS = 0.002
 HISTORY_MAX = 1000
+# By `etcdutl snapshot restore --bump-revision`: later than all that a client has seen.
+REVISIONS_BUMPED = 1_000_000
 
 Document = dict[str, Any]
 
@@ -214,6 +216,19 @@ class Collection:
         self._pages.clear()
         self._forgotten_version = self.cluster.version
 
+    def restore(self, objects: Mapping[tuple[str, str], Document]) -> None:
+        """Replace all objects, as etcd does from a backup: no watch sees it, and the history begins with the present version."""
+        self.compact()
+        before, self.objects = self.objects, {**objects}
+        self._encoded = {key: msgspec.json.encode(each) for key, each in objects.items()}
+        for listener in self.cluster.listeners:
+            for key, document in before.items():
+                if key not in objects:
+                    listener(self, "DELETED", document)
+            for key, document in objects.items():
+                if before.get(key) != document:
+                    listener(self, "MODIFIED", document)
+
     def _store(self, key: tuple[str, str], document: Document, kind: str) -> Document:
         document["metadata"]["resourceVersion"] = str(self.cluster.new_version())
         self.objects[key] = document
@@ -231,6 +246,13 @@ class Collection:
         for watcher in tuple(self.watchers):
             if not watcher.namespace or watcher.namespace == namespace:
                 watcher.send(kind, encoded)
+
+
+class Backup(msgspec.Struct, frozen=True):
+    """All objects by their collection, as they were at this time."""
+
+    at: float
+    objects: dict[str, dict[tuple[str, str], Document]]
 
 
 class Cluster:
@@ -253,6 +275,17 @@ class Cluster:
 
     def __getitem__(self, plural: str) -> Collection:
         return self.collections[plural]
+
+    def backup(self) -> Backup:
+        """Of this moment."""
+        objects = {plural: {**each.objects} for plural, each in self.collections.items()}
+        return Backup(self.timeline.now, objects)
+
+    def restore(self, backup: Backup) -> None:
+        """All objects are those of the backup. The versions are later than all before, as with `--bump-revision --mark-compacted`."""
+        self.version += REVISIONS_BUMPED
+        for plural, objects in backup.objects.items():
+            self.collections[plural].restore(objects)
 
     def new_version(self) -> int:
         """The next of the one counter."""

@@ -5,19 +5,26 @@ the time that news needs to reach it, and what was measured a moment before a pr
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
 from scaler.cluster.rescale import AGE_SECONDS_MIN
 from tests.simulation.faults import Fault
-from tests.simulation.journal import Bounds, Journal, ScaleWritten, TargetVersion
+from tests.simulation.journal import (
+    Bounds,
+    Journal,
+    MemoryStored,
+    ScaleWritten,
+    StatusWritten,
+    TargetVersion,
+)
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
 
 # After the last fault: a restart, a Lease that has to run out, a watch whose backoff has grown.
 RECOVERY_SECONDS = 150.0
 # News travels by watches; after these faults it may be late by the length of the fault and a backoff.
-DELAYING_NEWS = ("api", "watches", "partition", "pause", "crd")
+DELAYING_NEWS = ("api", "watches", "partition", "pause", "crd", "restore")
 BACKOFF_SECONDS = 65.0
 # From a change to the event of a watch, and until what it shows is read.
 WATCH_SECONDS = 1.0
@@ -48,6 +55,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def calm_at(self) -> float:
         """From when on everything has to be as if nothing had happened."""
         return self.scenario.calm_at + RECOVERY_SECONDS
+
+    @property
+    def stores_of_memories(self) -> Sequence[StatusWritten] | Sequence[MemoryStored]:
+        """When what a process remembers of an autoscaler was stored: in its status, or in a ScalingMemory."""
+        journal = self.journal
+        return journal.statuses if self.scenario.kind.keeps_history else journal.memories_stored
 
     def plan_of(self, target: str) -> AutoscalerPlan:
         """The autoscaler that belongs to the target."""
@@ -143,8 +156,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return [*before[-1:], *(each for each in versions if each.at > since)]
 
     def lease_was_touched(self, at: float) -> bool:
-        """Whether a user deleted or took the Lease a moment ago, which lets a second leader in until the first one renews."""
+        """Whether a user deleted or took the Lease a moment ago, or it was restored, which lets a second leader in until the first one renews."""
         deleted = [fault.at for fault in self.faults if fault.how.startswith("lease-")]
+        deleted += [each.at for each in self.journal.restores]
         return any(each <= at <= each + 2 * self.scenario.lease_seconds for each in deleted)
 
     def is_forced(self, written: ScaleWritten) -> bool:

@@ -157,6 +157,13 @@ class ClockStepped(msgspec.Struct, frozen=True, kw_only=True):
     offset_seconds: float
 
 
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """From now on all objects are those of a moment in the past: what was stored since then is lost."""
+
+    at: float
+    backup_at: float
+
+
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """From now on an autoscaler has these bounds and this target; `exists` is False when it was deleted."""
 
@@ -230,6 +237,7 @@ class Journal:
         self.namespaces = tuple(dict.fromkeys(namespaces))
         self.is_sharded = is_sharded
         self.disturbed: list[Disturbed] = []
+        self.restores: list[Restored] = []
         self.clocks_stepped: list[ClockStepped] = []
         self.target_requests: list[TargetRequest] = []
         self.targets: dict[str, list[TargetVersion]] = defaultdict(list)
