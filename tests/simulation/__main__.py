@@ -38,6 +38,7 @@ FLAGS = {
     "hpas": "the autoscalers are HPAs, whose memories are stored in ScalingMemory objects",
     "shards": "three replicas share the namespaces",
     "restores": "etcd is restored from a backup, too",
+    "balancer": "one of two API servers is behind, too",
 }
 SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "": scenario_of,

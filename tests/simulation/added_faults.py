@@ -3,12 +3,13 @@
 import random
 from collections.abc import Callable, Sequence
 
-from tests.simulation import restore_faults
+from tests.simulation import balancer_faults, restore_faults
 from tests.simulation.faults import FIRST_FAULT_SECONDS, Fault
 from tests.simulation.scenario import Scenario
 
 ADDED: dict[str, Callable[[random.Random, Scenario, float], tuple[Fault, ...]]] = {
     "restores": restore_faults.made_from,
+    "balancer": balancer_faults.made_from,
 }
 """By the flags that add them: what goes wrong at a moment."""
 

@@ -25,6 +25,7 @@ from tests.simulation.metrics_pipeline import SERVED_GROUPS, MetricsPipeline
 from tests.simulation.network import Connection, Request, Response, rendered
 from tests.simulation.ownership import Ownership
 from tests.simulation.rights import REVIEWS
+from tests.simulation.spoiled_responses import spoiled
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
@@ -32,11 +33,6 @@ from tests.simulation.workloads import Workload
 AUTOSCALERS = ("loadautoscalers", "horizontalpodautoscalers")
 UPGRADED_AT_SECONDS = 150.0
 REASONS = {403: "Forbidden", 422: "Invalid"}
-GARBAGE = (
-    b"<html>upstream connect error</html>", b"", b"null", b"[]", b'{"items": {}}', b'{"items": "many"',
-    b'{"kind":"ExternalMetricValueList","items":[{"metricName":"x","metricLabels":null,"timestamp":null,"value":"NaN"}]}',
-    b'{"kind":"MetricValueList","items":[null]}',
-)  # fmt: skip
 
 
 class Disturbance(msgspec.Struct, kw_only=True):
@@ -75,6 +71,8 @@ class ApiServer:
         self.disturbances: list[Disturbance] = []
         self.workloads: dict[str, Workload] = {}
         self.discovery_with_nulls = False
+        self.lags_seconds: tuple[float, ...] = ()
+        """How far the watch caches of the API servers behind a balancer are behind; empty: there is one server."""
         self.ownership = Ownership(journal)
         self.memories = MemoryObjects(timeline, cluster, journal)
         self.pipeline: MetricsPipeline | None = None
@@ -157,7 +155,7 @@ class ApiServer:
     ) -> None:
         """Send the response, or what a fault makes of it."""
         how = disturbance.how if disturbance else ""
-        response = self._spoiled(how, response)
+        response = spoiled(how, response, self._random)
         if how in ("lost", "torn"):
             self._journal.lose_answer(self._timeline.now)
             self._measured(request, measured, None)
@@ -168,13 +166,6 @@ class ApiServer:
         self._measured(request, measured, response)
         response = self._tamper.answer(request, response)
         self._timeline.after(self._random.uniform(0.0005, 0.002), connection.answer, response)
-
-    def _spoiled(self, how: str, response: Response) -> Response:
-        if how == "garbage":
-            return Response(body=self._random.choice(GARBAGE))
-        if how in ("empty", "partial") and response.ok:
-            return metrics_apis.without(response, share=0.0 if how == "empty" else 0.5)
-        return response
 
     def _answer(self, request: Request, measured: Measured | None) -> Response:
         try:
@@ -223,6 +214,8 @@ class ApiServer:
         return {"touched": str(self._cluster.version)}
 
     def _watch(self, request: Request, connection: Connection) -> None:
+        if self.lags_seconds and connection.lag_seconds is None:
+            connection.lag_seconds = self._random.choice(self.lags_seconds)
         parts = request.parts
         plural, namespace = parts[-1], parts[-2] if "namespaces" in parts else ""
         seconds = float(request.params.get("timeoutSeconds", "300"))

@@ -49,11 +49,19 @@ class Watcher:
         self.process = ""
         self._last = 0.0
 
-    def send(self, kind: str, encoded: bytes, *, delay: float = WATCH_LATENCY_SECONDS) -> None:
-        """One event, never before an earlier one; a stale watch cache holds it back."""
+    def send(
+        self,
+        kind: str,
+        encoded: bytes,
+        *,
+        delay: float = WATCH_LATENCY_SECONDS,
+        at: float | None = None,
+    ) -> None:
+        """One event, of now or of an earlier time, never before an earlier event; a watch cache that is stale or behind holds it back."""
         timeline = self.collection.cluster.timeline
         held = self.collection.cluster.held_until(self.process, self.collection.plural)
-        self._last = max(self._last, timeline.now + delay, held)
+        shown = (timeline.now if at is None else at) + (self.connection.lag_seconds or 0.0)
+        self._last = max(self._last, timeline.now + delay, shown, held)
         timeline.at(
             self._last, self._deliver, b'{"type":"%b","object":%b}\n' % (kind.encode(), encoded)
         )
@@ -78,7 +86,7 @@ class Watcher:
 
     def repeat(self) -> None:
         """The last event once more."""
-        for _, kind, of, encoded in tuple(self.collection.history)[-1:]:
+        for _, kind, of, encoded, _ in tuple(self.collection.history)[-1:]:
             if self.namespace in ("", of):
                 self.send(kind, encoded)
 
@@ -104,7 +112,7 @@ class Collection:
         self.objects: dict[tuple[str, str], Document] = {}
         self.watchers: set[Watcher] = set()
         self._encoded: dict[tuple[str, str], bytes] = {}
-        self.history: deque[tuple[int, str, str, bytes]] = deque()
+        self.history: deque[tuple[int, str, str, bytes, float]] = deque()
         self._forgotten_version = 0
         self._pages: dict[str, tuple[int, list[bytes]]] = {}
 
@@ -203,9 +211,9 @@ class Collection:
         watcher.process = process
         connection.begin_stream()
         connection.on_closed.append(watcher.closed)
-        for at, kind, of, encoded in self.history:
-            if at > since and (not namespace or of == namespace):
-                watcher.send(kind, encoded)
+        for at_version, kind, of, encoded, at in self.history:
+            if at_version > since and (not namespace or of == namespace):
+                watcher.send(kind, encoded, at=at)
         self.watchers.add(watcher)
         self.cluster.timeline.after(seconds, watcher.end)
         self.cluster.timeline.after(BOOKMARK_SECONDS, watcher.bookmark)
@@ -240,7 +248,8 @@ class Collection:
         namespace = document["metadata"]["namespace"]
         for listener in self.cluster.listeners:
             listener(self, kind, document)
-        self.history.append((self.cluster.version, kind, namespace, encoded))
+        now = self.cluster.timeline.now
+        self.history.append((self.cluster.version, kind, namespace, encoded, now))
         if len(self.history) > HISTORY_MAX:
             self._forgotten_version = self.history.popleft()[0]
         for watcher in tuple(self.watchers):

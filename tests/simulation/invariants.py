@@ -28,6 +28,8 @@ DELAYING_NEWS = ("api", "watches", "partition", "pause", "crd", "restore")
 BACKOFF_SECONDS = 65.0
 # From a change to the event of a watch, and until what it shows is read.
 WATCH_SECONDS = 1.0
+# From the end of a connection until the next watch, after the first pause of a backoff.
+REOPENED_SECONDS = 3.0
 # A watch that hangs is given up when the server's time limit is over by 10 s.
 SILENT_WATCH_SECONDS = 315.0
 EVERYTHING = float("inf")
@@ -69,7 +71,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def known_since(self, at: float) -> float:
         """How old the newest news may be that a process acts on at this moment."""
         period = self.scenario.period
-        since = at - 2 * period - 5
+        since = at - 2 * period - 5 - self._lag_seconds(at)
         for fault in sorted(self.faults, key=lambda each: -each.at):
             silent = SILENT_WATCH_SECONDS if fault.how == "hang" else BACKOFF_SECONDS
             over = fault.at + fault.seconds + silent
@@ -80,8 +82,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def news_since(self, at: float) -> float:
         """The same of what a watch shows at once, if no fault delays it."""
         since = self.known_since(at)
-        is_late = since < at - 2 * self.scenario.period - 5
-        return since if is_late else at - WATCH_SECONDS
+        lag_seconds = self._lag_seconds(at)
+        is_late = since < at - 2 * self.scenario.period - 5 - lag_seconds
+        return since if is_late else at - WATCH_SECONDS - lag_seconds
+
+    def _lag_seconds(self, at: float) -> float:
+        """By how many seconds the news of a watch may be behind, because an API server is; the watches are opened again at its begin and end."""
+        found = 0.0
+        for fault in self.faults:
+            over = fault.at + fault.seconds
+            if fault.kind == "balancer" and fault.at <= at <= over + REOPENED_SECONDS:
+                is_reopening = at <= fault.at + REOPENED_SECONDS or at >= over
+                found = max(found, fault.amount + (REOPENED_SECONDS if is_reopening else 0.0))
+        return found
 
     def targets_known(self, target: str, at: float) -> list[TargetVersion]:
         """Every version of a target that a process may have read when it acts at this moment."""

@@ -3,7 +3,6 @@
 Every load is meant as `UNITS_PER_REPLICA` for one replica, whichever kind of metric shows it.
 """
 
-import math
 from typing import Any
 
 import msgspec
@@ -112,13 +111,6 @@ def _value_milli(item: Document) -> int:
     if "value" in item:
         return milli(item["value"])
     return sum(milli(each["usage"]["cpu"]) for each in item["containers"])
-
-
-def without(response: Response, *, share: float) -> Response:
-    """The same list with only this share of its items."""
-    document = msgspec.json.decode(response.body)
-    document["items"] = document["items"][: math.ceil(len(document["items"]) * share)]
-    return Response(body=msgspec.json.encode(document))
 
 
 def _pod_value(workload: Workload, pod: str, value: float, now: float) -> Document:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scaler.api.kinds import WatchedKind
-from tests.simulation import adapter_faults, objects, restore_faults
+from tests.simulation import adapter_faults, balancer_faults, objects, restore_faults
 from tests.simulation.api_server import ApiServer, Disturbance
 from tests.simulation.cluster import ApiError, Backup, Cluster, Collection, Document
 from tests.simulation.faults import Fault, matcher
@@ -29,6 +29,9 @@ SAMPLE_SECONDS = 10.0
 CREATED_WITHIN_SECONDS = 20.0
 # By how a fault answers. A quota, a webhook or a policy refuses; a schema makes an object invalid.
 ERRORS = {"throttled": 429, "not found": 404, "refused": 403, "invalid": 422}
+
+ADDED = {"restore": restore_faults.begin, "balancer": balancer_faults.begin}
+"""The kinds of faults that flags add."""
 
 
 class World:
@@ -167,8 +170,8 @@ class World:
             self.disturb(fault, fault.how)
         elif self.pipeline is not None and fault.kind in adapter_faults.KINDS:
             adapter_faults.begin(fault, self.pipeline, self.timeline)
-        elif fault.kind == "restore":
-            restore_faults.begin(fault, self)
+        elif fault.kind in ADDED:
+            ADDED[fault.kind](fault, self)
         else:
             getattr(self, f"_begin_{fault.kind.replace('-', '_')}")(fault)
 
