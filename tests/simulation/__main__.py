@@ -39,6 +39,7 @@ FLAGS = {
     "shards": "three replicas share the namespaces",
     "restores": "etcd is restored from a backup, too",
     "balancer": "one of two API servers is behind, too",
+    "schemas": "the CRDs are deleted, or a schema prunes or rejects a field of the status, too",
 }
 SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "": scenario_of,

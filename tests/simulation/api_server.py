@@ -73,6 +73,8 @@ class ApiServer:
         self.discovery_with_nulls = False
         self.lags_seconds: tuple[float, ...] = ()
         """How far the watch caches of the API servers behind a balancer are behind; empty: there is one server."""
+        self.pruned_fields: frozenset[str] = frozenset()
+        """Of a status, which the schema of the CustomResourceDefinition does not have."""
         self.ownership = Ownership(journal)
         self.memories = MemoryObjects(timeline, cluster, journal)
         self.pipeline: MetricsPipeline | None = None
@@ -320,11 +322,10 @@ class ApiServer:
     def _status(self, request: Request, *, plural: str, namespace: str, name: str) -> Response:
         given = msgspec.json.decode(request.body)
         collection = self._cluster[plural]
+        pruned = self.pruned_fields if plural == "loadautoscalers" else frozenset()
+        stored = {field: value for field, value in given["status"].items() if field not in pruned}
         collection.update(
-            namespace,
-            name,
-            lambda found: found.update(status=given["status"]),
-            given=given["metadata"],
+            namespace, name, lambda found: found.update(status=stored), given=given["metadata"]
         )
         size = len(msgspec.json.encode(given["status"]))
         self._journal.status_bytes_max = max(self._journal.status_bytes_max, size)
@@ -334,6 +335,7 @@ class ApiServer:
                 at=self._timeline.now, process=request.process, key=key, bytes=size,
                 path=request.path, fields=tuple(given["status"]),
                 has_metrics=bool(given["status"].get("currentMetrics")),
+                loses_history="history" in pruned,
             )
         )  # fmt: skip
         return Response(body=collection.encoded(namespace, name))

@@ -17,7 +17,7 @@ from tests.simulation.clock_skew import SKEW_SECONDS, Skew, Skews
 from tests.simulation.invariants import Run, Violation, deadline_seconds
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.liveness_invariants import INVARIANTS
-from tests.simulation.lost_memories import lost_by_restores
+from tests.simulation.lost_memories import lost_memories
 from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.metrics_apis import CANDIDATE_RATIO, UNITS_PER_REPLICA
 from tests.simulation.objects import rules_document
@@ -37,7 +37,7 @@ def stabilized(run: Run) -> Iterator[Violation]:
         if not plan.follows_a_queue or window <= 0:
             continue
         remembered, skews = _remembered(run, plan), Skews(run, plan.key)
-        lost = tuple(lost_by_restores(run, plan.key))
+        lost = lost_memories(run, plan.key)
         for written in run.journal.scales:
             current = written.read.replicas
             if written.target != plan.key or written.after >= current or run.is_forced(written):
@@ -212,7 +212,7 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
         ]  # fmt: skip
         is_unread = _began_without_memories(run, written)
         known = [changes, _own(changes, written)] if is_unread else [changes]
-        lost = tuple(lost_by_restores(run, plan.key))
+        lost = lost_memories(run, plan.key)
         if lost:
             known.append(
                 [

@@ -61,8 +61,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     @property
     def stores_of_memories(self) -> Sequence[StatusWritten] | Sequence[MemoryStored]:
         """When what a process remembers of an autoscaler was stored: in its status, or in a ScalingMemory."""
-        journal = self.journal
-        return journal.statuses if self.scenario.kind.keeps_history else journal.memories_stored
+        if not self.scenario.kind.keeps_history:
+            return self.journal.memories_stored
+        return [each for each in self.journal.statuses if not each.loses_history]
 
     def plan_of(self, target: str) -> AutoscalerPlan:
         """The autoscaler that belongs to the target."""

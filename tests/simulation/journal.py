@@ -91,6 +91,8 @@ class StatusWritten(msgspec.Struct, frozen=True, kw_only=True):
     fields: tuple[str, ...] = ()
     has_metrics: bool = False
     """Whether it shows current metrics."""
+    loses_history: bool = False
+    """Whether the server has stored it without the history."""
 
 
 class MemoryStored(msgspec.Struct, frozen=True, kw_only=True):

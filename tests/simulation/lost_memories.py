@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 import msgspec
 
@@ -18,6 +19,22 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True):
     def hides(self, happened_at: float, sent_at: float) -> bool:
         """Whether a reconcile that has begun at `sent_at` cannot know it."""
         return self.begin <= happened_at <= self.end and sent_at >= self.read_at
+
+
+def lost_memories(run: Run, target: str) -> tuple[Lost, ...]:
+    """All that is lost of a target."""
+    return (*lost_by_restores(run, target), *lost_by_pruning(run, target))
+
+
+def lost_by_pruning(run: Run, target: str) -> Iterator[Lost]:
+    """Of a target: a process that reads a status whose history the server has pruned knows nothing from before."""
+    statuses = [each for each in run.journal.statuses if each.key == target]
+    requests = [each for each in run.journal.target_requests if each.target == target]
+    for before, each in pairwise(requests):
+        if before.process != each.process:
+            latest = next((read for read in reversed(statuses) if read.at < each.at), None)
+            if latest is not None and latest.loses_history:
+                yield Lost(begin=0.0, end=each.at, read_at=each.at)
 
 
 def lost_by_restores(run: Run, target: str) -> Iterator[Lost]:

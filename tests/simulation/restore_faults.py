@@ -34,8 +34,12 @@ def made_from(rng: random.Random, scenario: Scenario, at: float) -> tuple[Fault,
     return (edit, restore) if rng.random() < 0.5 else (restore,)
 
 
-def back_up(fault: Fault, world: "World") -> None:
-    """Now, for a restore that comes later."""
+def prepare(fault: Fault, world: "World") -> None:
+    """A backup is made before the restore."""
+    world.timeline.at(fault.at - fault.amount, _back_up, fault, world)
+
+
+def _back_up(fault: Fault, world: "World") -> None:
     world.backups[fault] = world.cluster.backup()
 
 

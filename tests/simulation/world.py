@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scaler.api.kinds import WatchedKind
-from tests.simulation import adapter_faults, balancer_faults, objects, restore_faults
+from tests.simulation import adapter_faults, added_faults, objects
 from tests.simulation.api_server import ApiServer, Disturbance
 from tests.simulation.cluster import ApiError, Backup, Cluster, Collection, Document
 from tests.simulation.faults import Fault, matcher
@@ -19,6 +19,7 @@ from tests.simulation.metrics_pipeline import pipeline_of
 from tests.simulation.process import RESTART_SECONDS, Process
 from tests.simulation.replica import Replica, options_for
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
+from tests.simulation.schema_faults import DELETED, delete_objects
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.virtual_clocks import virtual_clocks
@@ -29,9 +30,6 @@ SAMPLE_SECONDS = 10.0
 CREATED_WITHIN_SECONDS = 20.0
 # By how a fault answers. A quota, a webhook or a policy refuses; a schema makes an object invalid.
 ERRORS = {"throttled": 429, "not found": 404, "refused": 403, "invalid": 422}
-
-ADDED = {"restore": restore_faults.begin, "balancer": balancer_faults.begin}
-"""The kinds of faults that flags add."""
 
 
 class World:
@@ -96,8 +94,7 @@ class World:
                 self.timeline.after(0.3 * delay, replica.start)
             for fault in self.faults:
                 self.timeline.at(fault.at, self._begin, fault)
-                if fault.kind == "restore":
-                    self.timeline.at(fault.at - fault.amount, restore_faults.back_up, fault, self)
+                added_faults.prepare(fault, self)
             self.timeline.after(SAMPLE_SECONDS, self._sample)
             self.timeline.run_until(self.scenario.end)
         finally:
@@ -170,8 +167,8 @@ class World:
             self.disturb(fault, fault.how)
         elif self.pipeline is not None and fault.kind in adapter_faults.KINDS:
             adapter_faults.begin(fault, self.pipeline, self.timeline)
-        elif fault.kind in ADDED:
-            ADDED[fault.kind](fault, self)
+        elif fault.kind in added_faults.BEGIN:
+            added_faults.BEGIN[fault.kind](fault, self)
         else:
             getattr(self, f"_begin_{fault.kind.replace('-', '_')}")(fault)
 
@@ -273,6 +270,8 @@ class World:
 
     def _begin_crd(self, fault: Fault) -> None:
         """The CRD is replaced: for a while the API server does not know the resource."""
+        if fault.how == DELETED:
+            delete_objects(fault, self)
         self.disturb(fault, "not found")
         for watcher in tuple(self.cluster["loadautoscalers"].watchers):
             watcher.connection.cut()
