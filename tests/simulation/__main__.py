@@ -40,6 +40,7 @@ FLAGS = {
     "restores": "etcd is restored from a backup, too",
     "balancer": "one of two API servers is behind, too",
     "schemas": "the CRDs are deleted, or a schema prunes or rejects a field of the status, too",
+    "samples": "samples are lost, and counters are reset, too",
 }
 SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "": scenario_of,

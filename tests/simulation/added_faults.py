@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tests.simulation import balancer_faults, restore_faults, schema_faults
+from tests.simulation import balancer_faults, restore_faults, sample_faults, schema_faults
 from tests.simulation.faults import FIRST_FAULT_SECONDS, Fault
 from tests.simulation.scenario import Scenario
 
@@ -15,6 +15,7 @@ ADDED: dict[str, Callable[[random.Random, Scenario, float], tuple[Fault, ...]]] 
     "restores": restore_faults.made_from,
     "balancer": balancer_faults.made_from,
     "schemas": schema_faults.made_from,
+    "samples": sample_faults.made_from,
 }
 """By the flags that add them: what goes wrong at a moment."""
 

@@ -40,7 +40,8 @@ class Disturbance(msgspec.Struct, kw_only=True):
 
     `how`: hang (never answered), lost (done, then the connection breaks), cut (not done, and it breaks),
     torn (done, and it breaks in the middle of the answer), slow (by `seconds`), error (`status`, and
-    Retry-After when `seconds` is set), garbage, partial (half the items), empty, conflict (another writer was there a moment earlier).
+    Retry-After when `seconds` is set), garbage, partial (half the items), gaps (without some items),
+    other half (without the first items), reset (values that begin at zero again), empty, conflict (another writer was there a moment earlier).
     """
 
     how: str

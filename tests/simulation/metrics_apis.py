@@ -104,10 +104,11 @@ def total(document: Document | None) -> float | None:
     """The sum of the values in a list, None of an empty one. Raises KeyError, TypeError and ValueError."""
     if document is None or not document["items"]:
         return None
-    return sum(_value_milli(each) for each in document["items"]) / 1000
+    return sum(value_milli(each) for each in document["items"]) / 1000
 
 
-def _value_milli(item: Document) -> int:
+def value_milli(item: Document) -> int:
+    """That of an item of a list, in thousandths. Raises KeyError, TypeError and ValueError."""
     if "value" in item:
         return milli(item["value"])
     return sum(milli(each["usage"]["cpu"]) for each in item["containers"])
