@@ -40,7 +40,7 @@ def lost_by_pruning(run: Run, target: str) -> Iterator[Lost]:
 def lost_by_restores(run: Run, target: str) -> Iterator[Lost]:
     """Of a target: a restore loses what was stored after the backup, unless the process that remembers it stores it again.
 
-    That is the one that has reconciled last before the restore, whoever stored it, as it had read what others stored.
+    That is the one that has reconciled last before the restore: it had read what others had stored.
     """
     requests = [each for each in run.journal.target_requests if each.target == target]
     for restore in run.journal.restores:
