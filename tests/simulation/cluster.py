@@ -47,6 +47,7 @@ class Watcher:
         self.connection = connection
         self.namespace = namespace
         self.process = ""
+        self.since = 0
         self._last = 0.0
 
     def send(
@@ -58,6 +59,8 @@ class Watcher:
         at: float | None = None,
     ) -> None:
         """One event, of now or of an earlier time, never before an earlier event; a watch cache that is stale or behind holds it back."""
+        if self.collection.cluster.version < self.since:
+            return  # as kube-apiserver: nothing, until there are versions after the one that the watch begins with
         timeline = self.collection.cluster.timeline
         held = self.collection.cluster.held_until(self.process, self.collection.plural)
         shown = (timeline.now if at is None else at) + (self.connection.lag_seconds or 0.0)
@@ -208,7 +211,7 @@ class Collection:
                 410, "Expired", f"too old resource version: {since} ({self._forgotten_version})"
             )
         watcher = Watcher(self, connection, namespace)
-        watcher.process = process
+        watcher.process, watcher.since = process, since
         connection.begin_stream()
         connection.on_closed.append(watcher.closed)
         for at_version, kind, of, encoded, at in self.history:
@@ -261,6 +264,7 @@ class Backup(msgspec.Struct, frozen=True):
     """All objects by their collection, as they were at this time."""
 
     at: float
+    version: int
     objects: dict[str, dict[tuple[str, str], Document]]
 
 
@@ -288,11 +292,11 @@ class Cluster:
     def backup(self) -> Backup:
         """Of this moment."""
         objects = {plural: {**each.objects} for plural, each in self.collections.items()}
-        return Backup(self.timeline.now, objects)
+        return Backup(self.timeline.now, self.version, objects)
 
-    def restore(self, backup: Backup) -> None:
-        """All objects are those of the backup. The versions are later than all before, as with `--bump-revision --mark-compacted`."""
-        self.version += REVISIONS_BUMPED
+    def restore(self, backup: Backup, *, is_bumped: bool) -> None:
+        """All objects are those of the backup. The versions, too, or later than all before, as with `--bump-revision --mark-compacted`."""
+        self.version = self.version + REVISIONS_BUMPED if is_bumped else backup.version
         for plural, objects in backup.objects.items():
             self.collections[plural].restore(objects)
 

@@ -3,6 +3,8 @@
 import random
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tests.simulation.api_server import AUTOSCALERS
 from tests.simulation.cluster import Document
 from tests.simulation.faults import Fault
@@ -17,6 +19,9 @@ BACKUP_AGES_SECONDS = (5.0, 20.0, 60.0, 150.0)
 FIRST_BACKUP_SECONDS = 30.0
 # Where a restore is followed by tools that delete and create autoscalers.
 NEW_UIDS = "new uids"
+# Where the versions go back, too. So many are those of other clients since the backup.
+EARLIER_VERSIONS = "earlier versions"
+VERSIONS_OF_OTHERS = 10_000
 CREATED_AGAIN_SHARE = 0.5
 
 
@@ -31,7 +36,11 @@ def made_from(rng: random.Random, scenario: Scenario, at: float) -> tuple[Fault,
         kind="user", how="bounds", at=at - rng.uniform(0.0, age_seconds),
         where=rng.choice(scenario.autoscalers).key, amount=rng.randint(1, 15),
     )  # fmt: skip
-    return (edit, restore) if rng.random() < 0.5 else (restore,)
+    is_edited, goes_back = rng.random() < 0.5, rng.random() < 0.5
+    if goes_back:
+        where = f"{restore.where} {EARLIER_VERSIONS}".strip()
+        restore = msgspec.structs.replace(restore, where=where)
+    return (edit, restore) if is_edited else (restore,)
 
 
 def prepare(fault: Fault, world: "World") -> None:
@@ -41,6 +50,8 @@ def prepare(fault: Fault, world: "World") -> None:
 
 def _back_up(fault: Fault, world: "World") -> None:
     world.backups[fault] = world.cluster.backup()
+    if EARLIER_VERSIONS in fault.where:
+        world.cluster.version += VERSIONS_OF_OTHERS
 
 
 def begin(fault: Fault, world: "World") -> None:
@@ -58,11 +69,11 @@ def begin(fault: Fault, world: "World") -> None:
 def _restore(fault: Fault, world: "World") -> None:
     memories, before = world.server.memories.histories(), _existing(world)
     backup = world.backups[fault]
-    world.cluster.restore(backup)
+    world.cluster.restore(backup, is_bumped=EARLIER_VERSIONS not in fault.where)
     world.cut_all()
     for workload in world.server.workloads.values():
         workload.restored()
-    if fault.where == NEW_UIDS:
+    if NEW_UIDS in fault.where:
         _create_again(world)
     now = world.timeline.now
     world.server.ownership.restored(now, world.cluster["leases"].objects.values())
