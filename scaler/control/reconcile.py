@@ -278,8 +278,7 @@ class Reconciler:
             actuation: Actuation = RescaleFailed(problem)
         else:
             actuation = await self._actuate(record, made.decision, target, check)
-        if isinstance(actuation, RescaleFailed) and not actuation.may_be_applied:
-            record.keep_metrics(scaled_at_seconds)
+        record.keep_metrics_if_refused(actuation, scaled_at_seconds)
         outcome = settle(made.decision, actuation, now())
         return made, await self._report(record, made, autoscaler, outcome)
 

@@ -9,6 +9,7 @@ import math
 
 import msgspec
 
+from scaler.algorithm.decision import Actuation, RescaleFailed
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.memory import AnyMemory
 from scaler.api.autoscaler import Autoscaler
@@ -78,9 +79,10 @@ class Record(msgspec.Struct, kw_only=True):
         """Before a write of the scale, at this time of the monotonic clock: the copy is outdated, and metrics from before it, too."""
         self.scale, self.scaled_at_seconds = None, now_seconds
 
-    def keep_metrics(self, scaled_at_seconds: float) -> None:
-        """After a refused write, with the time of the write before it: the replicas are the same, so their metrics still count."""
-        self.scaled_at_seconds = scaled_at_seconds
+    def keep_metrics_if_refused(self, actuation: Actuation, scaled_at_seconds: float) -> None:
+        """After a write, with the time of the one before it: if it was refused, metrics of the same replicas still count."""
+        if isinstance(actuation, RescaleFailed) and not actuation.may_be_applied:
+            self.scaled_at_seconds = scaled_at_seconds
 
     def waits_for_own_write(self, known_version: str, skips_max: int | None) -> bool:
         """Whether this reconcile is left out: the watch, which is at this resourceVersion, has not delivered the own status.
