@@ -1,5 +1,7 @@
 """Which process owns which namespace, from the Leases that the model API server keeps."""
 
+from collections.abc import Iterable
+
 from scaler.cluster.shards.assignment import shard_of
 from tests.simulation.cluster import Document
 from tests.simulation.journal import Held, Journal
@@ -25,6 +27,16 @@ class Ownership:
         elif self._holders.get(name) == holder:
             return  # A renewal changes no owner.
         self._holders[name] = holder
+        self._note_owners(at)
+
+    def restored(self, at: float, leases: Iterable[Document]) -> None:
+        """These are all that there are now."""
+        self._holders = {
+            each["metadata"]["name"]: each["spec"].get("holderIdentity") or "" for each in leases
+        }
+        self._note_owners(at)
+
+    def _note_owners(self, at: float) -> None:
         for namespace in self._journal.namespaces:
             owner = self._owner(namespace)
             if owner != self._owners.get(namespace, ""):

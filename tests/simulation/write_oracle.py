@@ -119,7 +119,8 @@ def has_hpa_rules(fields: Fields) -> bool:
 def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) -> History:
     """Every recommendation that a reconcile may have made, and every change.
 
-    The count that a process finds first counts as a recommendation, if it remembers none. While nothing is reconciled, the
+    The count that a process finds first counts as a recommendation, if it remembers none, as when it learns late that the
+    autoscaler was created again. While nothing is reconciled, the
     last recommendation continues.
     """
     recommended: list[Recommended] = []
@@ -127,14 +128,16 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
     for each in sorted(reconciles, key=lambda each: each.at):
         versions = run.targets_known(plan.key, each.at)
         counts = wanted(each, versions) - {None}
-        memory = (each.process, created(run, plan, each.at))
+        created_at = created(run, plan, each.at)
+        memory = (each.process, created_at)
         is_late = each.at > latest + 1.5 * run.period_of(plan)
         found = (
             {version.replicas for version in versions} if memory not in begun or is_late else set()
         )
         continued = before if is_late else set()
         recommended += [Recommended(each.at, count) for count in counts | found | continued]
-        begun.add(memory)
+        if created_at <= run.news_since(each.at):
+            begun.add(memory)  # else it may remember those of the autoscaler before
         if counts:
             before, latest = counts, each.at
     changed = [
