@@ -31,6 +31,14 @@ class Days(Protocol):
         ...
 
 
+def days_of_bits(bits: int, begin: int) -> Iterator[int]:
+    """The days of which a bit is set, ascending; the lowest bit is that of `begin`."""
+    while bits:
+        lowest = bits & -bits
+        yield begin + lowest.bit_length() - 1
+        bits ^= lowest
+
+
 class DayStarts(msgspec.Struct, frozen=True):
     """The starts of days in a time zone. `twice`: a local time that occurs twice starts both times."""
 
@@ -88,12 +96,10 @@ class DayStarts(msgspec.Struct, frozen=True):
             days = self.days.of_year(year, work)
             if first_day > begin:
                 begin, days = first_day, days >> first_day - begin
-            while days:
-                lowest = days & -days
-                if (day := begin + lowest.bit_length() - 1) > last_day:
+            for day in days_of_bits(days, begin):
+                if day > last_day:
                     return
                 yield day
-                days ^= lowest
             year += 1
 
     def _descending(self, last_day: int, first_day: int, work: Work) -> Iterator[int]:

@@ -12,10 +12,16 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from scaler.extensions.schedules.local_time import instant
-from scaler.extensions.schedules.matching_days import DayStarts
+from scaler.extensions.schedules.matching_days import DayStarts, days_of_bits
 from scaler.extensions.schedules.recurrence_rule import Rule
 from scaler.extensions.schedules.work import Work
-from scaler.extensions.schedules.year_rule import YearRule, chosen_of_year, days_of_year, year_rule
+from scaler.extensions.schedules.year_rule import (
+    Chosen,
+    YearRule,
+    chosen_of_year,
+    days_of_year,
+    year_rule,
+)
 
 YEARS = range(2000, 2395)
 # The last date of a rule with COUNT must be found in so many years: each of them has to be computed.
@@ -50,7 +56,7 @@ class RuleDays(msgspec.Struct, frozen=True, kw_only=True):
             return 0
         begin = date(year, 1, 1).toordinal()
         if self.positions:
-            found = sum(1 << day - begin for day in self._chosen(year))
+            found = self._chosen(year).days
             # With the years around it.
             units = 3 * self.units + len(self.positions) + _CHOICE_UNITS
         else:
@@ -82,29 +88,41 @@ class RuleDays(msgspec.Struct, frozen=True, kw_only=True):
                 raise ValueError(
                     f"the last date by COUNT is more than {COUNTED_YEARS_MAX} years after the start: use UNTIL"
                 )
-            days, begin = self.of_year(year, work), date(year, 1, 1).toordinal()
-            work.spend(days.bit_count() // _DAYS_A_UNIT)
-            while days:
-                lowest = days & -days
-                day = begin + lowest.bit_length() - 1
-                times = self._times(day)
-                if len(times) >= uncounted:
-                    last = datetime.fromordinal(day) + timedelta(seconds=times[uncounted - 1])
-                    return msgspec.structs.replace(self, last=last, uncounted=0)
-                uncounted -= len(times)
-                days ^= lowest
+            days = self.of_year(year, work)
+            dates = self._number_of_dates(days, year)
+            if dates >= uncounted:
+                return msgspec.structs.replace(self, last=self._date(uncounted, days, year), uncounted=0)
+            uncounted -= dates
             year += 1
         return msgspec.structs.replace(self, uncounted=uncounted, next_year=year)
+
+    def _number_of_dates(self, days: int, year: int) -> int:
+        """Of the days of a year; those that are removed count, too."""
+        if self.positions:
+            return sum(len(self._times(day)) for day in days_of_bits(days, date(year, 1, 1).toordinal()))
+        dates = days.bit_count() * len(self.seconds)
+        if year == self.start.year and days >> self.start.timetuple().tm_yday - 1 & 1:
+            dates -= bisect_left(self.seconds, _second_of_day(self.start))
+        return dates
+
+    def _date(self, number: int, days: int, year: int) -> datetime:
+        """The date with this number, from 1 on, of the days of a year."""
+        for day in days_of_bits(days, date(year, 1, 1).toordinal()):
+            times = self._times(day)
+            if len(times) >= number:
+                break
+            number -= len(times)
+        return datetime.fromordinal(day) + timedelta(seconds=times[number - 1])
 
     def _times(self, day: int) -> tuple[int, ...]:
         times = self.seconds
         if self.positions:
-            times = self._chosen(date.fromordinal(day).year).get(day, ())
+            times = self._chosen(date.fromordinal(day).year).seconds.get(day, ())
         if day == self.start.toordinal():
             times = times[bisect_left(times, _second_of_day(self.start)) :]
         return times
 
-    def _chosen(self, year: int) -> Mapping[int, tuple[int, ...]]:
+    def _chosen(self, year: int) -> Chosen:
         first_day = self.start.toordinal() if self.rule.frequency == "WEEKLY" else 0
         return chosen_of_year(self.rule, self.positions, self.seconds, first_day, year)
 
