@@ -4,7 +4,6 @@ A set of days is a number with a bit for each day, so each part of a rule is a f
 Only the weeks of BYWEEKNO are found by `dateutil.rrule`. Nothing is computed again from the start of a rule on.
 """
 
-from calendar import isleap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import MAXYEAR, date, datetime
 from functools import lru_cache
@@ -13,17 +12,22 @@ from typing import Any
 import msgspec
 from dateutil.rrule import YEARLY, rrule
 
-from scaler.extensions.schedules.local_time import month_length
 from scaler.extensions.schedules.recurrence_rule import Rule
+from scaler.extensions.schedules.year_days import (
+    days_of_bits,
+    first_weekday,
+    months_of_year,
+    of_weekdays,
+    year_length,
+)
 
-# Of a year, and of each of its months; the days of BYWEEKNO are enumerated.
-_YEAR_UNITS, _WEEKS_UNITS = 2, 40
-_NUMBERED_A_UNIT = 4
+# The days of BYWEEKNO are enumerated.
+_YEAR_UNITS, _WEEKS_UNITS = 1, 20
+# So many months, and numbers of weekdays in each of them, take as long as a unit.
+_PARTS_A_UNIT = 8
 _ALL_MONTHS = tuple(range(1, 13))
 _MONTH_DAYS_MAX, _YEAR_DAYS_MAX = 31, 366
 _WEEK = 0b1111111
-# The first day of each week of a year, and of one more.
-_EVERY_WEEK = sum(1 << 7 * week for week in range(54))
 
 # dateutil has no types for it.
 _RRULE: Callable[..., Iterable[datetime]] = rrule
@@ -57,9 +61,13 @@ class YearRule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def units(self) -> int:
         """Of work to find the days of a year."""
-        periods = len(self.months) or 1
-        numbered = periods * len(self.numbered_weekdays) // _NUMBERED_A_UNIT
-        return _YEAR_UNITS + numbered + (_WEEKS_UNITS if self.week_numbers else 0)
+        months = len(self.months)
+        if self.frequency == "MONTHLY":
+            months = -(-months // self.interval)
+        elif not months and (self.month_days or self.month_days_from_end):
+            months = len(_ALL_MONTHS)
+        parts = max(months, 1) * (1 + len(self.numbered_weekdays))
+        return _YEAR_UNITS + parts // _PARTS_A_UNIT + (_WEEKS_UNITS if self.week_numbers else 0)
 
 
 def year_rule(rule: Rule, start: date) -> YearRule:
@@ -135,14 +143,14 @@ def _every(days: int, first: int, pattern: int) -> int:
 
 def _matching(rule: YearRule, months: Sequence[int], year: int) -> int:
     """The days of a year that match each part of a rule; of these months only."""
-    length, first = 365 + isleap(year), date(year, 1, 1).weekday()
+    length, first = year_length(year), first_weekday(year)
     found = (1 << length) - 1
     if rule.weekdays:
-        found &= rule.weekdays * _EVERY_WEEK >> first
+        found &= of_weekdays(rule.weekdays, first)
     if rule.year_days or rule.year_days_from_end:
         found &= rule.year_days | rule.year_days_from_end >> _YEAR_DAYS_MAX - length
     if months or rule.month_days or rule.month_days_from_end:
-        found &= _of_months(rule, months or _ALL_MONTHS, year)
+        found &= _of_months(rule, months or _ALL_MONTHS, year, first)
     if rule.numbered_weekdays and not months:
         found &= _numbered(rule.numbered_weekdays, first, length)
     if rule.week_numbers and found:
@@ -150,17 +158,17 @@ def _matching(rule: YearRule, months: Sequence[int], year: int) -> int:
     return found
 
 
-def _of_months(rule: YearRule, months: Sequence[int], year: int) -> int:
-    """The days of months that match by what they are in their month."""
-    begin, found = date(year, 1, 1).toordinal(), 0
+def _of_months(rule: YearRule, months: Sequence[int], year: int, first: int) -> int:
+    """The days of months that match by what they are in their month; the year begins with the weekday `first`."""
+    begins, found = months_of_year(year), 0
     for month in months:
-        first_day, length = date(year, month, 1).toordinal(), month_length(year, month)
+        before, length = begins[month - 1]
         days = (1 << length) - 1
         if rule.month_days or rule.month_days_from_end:
             days &= rule.month_days | rule.month_days_from_end >> _MONTH_DAYS_MAX - length
         if rule.numbered_weekdays and rule.months:
-            days &= _numbered(rule.numbered_weekdays, (first_day - 1) % 7, length)
-        found |= days << first_day - begin
+            days &= _numbered(rule.numbered_weekdays, (first + before) % 7, length)
+        found |= days << before
     return found
 
 
@@ -170,7 +178,7 @@ def _numbered(numbered: Iterable[tuple[int, int]], first: int, length: int) -> i
     for number, weekdays in numbered:
         week = 7 * (number - 1) if number > 0 else length + 7 * number
         days = _WEEK << week if week >= 0 else _WEEK >> -week
-        found |= days & (weekdays * _EVERY_WEEK >> first)
+        found |= days & of_weekdays(weekdays, first)
     return found
 
 
@@ -199,35 +207,34 @@ def chosen_of_year(
 
     A week may begin in the year before, and end in the next one. The first week begins with `first_day`.
     """
-    begin, length = date(year, 1, 1).toordinal(), 365 + isleap(year)
+    begin, length = date(year, 1, 1).toordinal(), year_length(year)
     days, first = days_of_year(rule, year), begin
     if rule.frequency == "WEEKLY":
         first -= 7
-        before = days_of_year(rule, year - 1) >> 358 + isleap(year - 1)
+        before = days_of_year(rule, year - 1) >> year_length(year - 1) - 7
         days = before | days << 7 | (days_of_year(rule, year + 1) & _WEEK) << 7 + length
         if first_day > first:
             days = days >> first_day - first << first_day - first
-    by_pattern: dict[int, dict[int, tuple[int, ...]]] = {}
+    by_count: dict[int, dict[int, tuple[int, ...]]] = {}
     found: dict[int, tuple[int, ...]] = {}
     for period, period_length in _periods(rule, year):
         pattern = days >> period - first & (1 << period_length) - 1
         if not pattern:
             continue
-        chosen = by_pattern.get(pattern)
+        matching = tuple(days_of_bits(pattern, period))
+        chosen = by_count.get(len(matching))
         if chosen is None:
-            chosen = by_pattern[pattern] = _chosen(positions, pattern, seconds)
-        for day, times in chosen.items():
-            if begin <= period + day < begin + length:
-                found[period + day] = times
-    bits = 0
-    for day in found:
-        bits |= 1 << day - begin
-    return Chosen(bits, found)
+            chosen = by_count[len(matching)] = _chosen(positions, len(matching), seconds)
+        for place, times in chosen.items():
+            day = matching[place]
+            if begin <= day < begin + length:
+                found[day] = times
+    return Chosen(sum(1 << day - begin for day in found), found)
 
 
 def _periods(rule: YearRule, year: int) -> Iterator[tuple[int, int]]:
     """The first day of each period that has days in this year, and the number of its days."""
-    begin, length = date(year, 1, 1).toordinal(), 365 + isleap(year)
+    begin, length = date(year, 1, 1).toordinal(), year_length(year)
     match rule.frequency:
         case "DAILY":
             yield from ((begin + day, 1) for day in range(length))
@@ -236,23 +243,21 @@ def _periods(rule: YearRule, year: int) -> Iterator[tuple[int, int]]:
             week = begin - (begin - 1 - rule.week_start) % 7
             yield from ((day, 7) for day in range(week, begin + length, 7))
         case "MONTHLY":
-            for month in _ALL_MONTHS:
-                yield date(year, month, 1).toordinal(), month_length(year, month)
+            yield from ((begin + before, each) for before, each in months_of_year(year))
         case _:
             yield begin, length
 
 
 def _chosen(
-    positions: Sequence[int], pattern: int, seconds: Sequence[int]
+    positions: Sequence[int], days: int, seconds: Sequence[int]
 ) -> dict[int, tuple[int, ...]]:
-    """Which days of a period, and which times of them."""
-    days = [day for day in range(pattern.bit_length()) if pattern >> day & 1]
+    """Which of so many days, and which times of them."""
     found: dict[int, set[int]] = {}
     for position in positions:
         # Positions are counted from 1 on, or back from -1.
         place, time = divmod(position - (position > 0), len(seconds))
         if position < 0:
-            place += len(days)
-        if 0 <= place < len(days):
-            found.setdefault(days[place], set()).add(seconds[time])
-    return {day: tuple(sorted(times)) for day, times in found.items()}
+            place += days
+        if 0 <= place < days:
+            found.setdefault(place, set()).add(seconds[time])
+    return {place: tuple(sorted(times)) for place, times in found.items()}

@@ -124,8 +124,9 @@ def test_a_search_finds_what_the_enumeration_of_all_dates_finds(
     following = next(iter(instants[place:]), None)
     schedule = Schedule(name="a", starts=found, duration_seconds=duration, min_replicas=9)
     scheduled = evaluated([schedule], now, min_replicas=1, max_replicas=20, work=Work(ENOUGH))
-    (search,) = scheduled.searches
-    assert search is not None
+    (only,) = scheduled.found
+    assert only is not None
+    search = only.search
     assert search.previous == previous
     if following is None or following < now + 365 * YEARS_AHEAD * DAY:
         assert search.following == following

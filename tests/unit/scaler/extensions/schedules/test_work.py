@@ -31,7 +31,7 @@ class Evaluations:
         self.read = read_on(self.read, work)
         self.scheduled = evaluated(
             self.read.schedules, now, min_replicas=1, max_replicas=40, work=work,
-            searches=self.scheduled.searches,
+            known=self.scheduled.found,
         )  # fmt: skip
         return UNITS_MAX - work.left
 
@@ -94,8 +94,8 @@ def test_what_several_evaluations_find_is_what_one_without_a_limit_finds(fields)
     everything = evaluated(
         found.read.schedules, NOW, min_replicas=1, max_replicas=40, work=Work(10**9)
     )
-    assert msgspec.structs.replace(everything, searches=()) == (
-        msgspec.structs.replace(found.scheduled, searches=())
+    assert msgspec.structs.replace(everything, found=()) == (
+        msgspec.structs.replace(found.scheduled, found=())
     )
 
 
