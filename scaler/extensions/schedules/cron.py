@@ -89,7 +89,7 @@ def parse_cron(expression: str) -> Cron:
     )
     return Cron(
         seconds=tuple(
-            hour * 3600 + minute * 60 for hour in sorted(hours) for minute in sorted(minutes)
+            [hour * 3600 + minute * 60 for hour in sorted(hours) for minute in sorted(minutes)]
         ),
         days=sum(1 << day - 1 for day in days),
         months=months,

@@ -19,7 +19,7 @@ EVENTS_MAX = 1_040
 DURATION_SECONDS_MAX = 31_622_400
 RAMP_SECONDS_MAX = 86_400
 
-_EVENT_UNITS = 2
+_EVENT_UNITS = 3
 # To read so many dates, to list so many events, or to find so many times of a day takes as long as a unit.
 _DATES_A_UNIT = 4
 _LISTED_A_UNIT = 12

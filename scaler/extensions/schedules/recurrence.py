@@ -240,7 +240,9 @@ def _local_until(until: datetime, zone: ZoneInfo) -> datetime:
 def _seconds(rule: Rule, start: datetime) -> tuple[int, ...]:
     """The times of a day, in seconds after midnight."""
     return tuple(
-        hour * 3600 + minute * 60 + start.second
-        for hour in rule.hours or (start.hour,)
-        for minute in rule.minutes or (start.minute,)
+        [
+            hour * 3600 + minute * 60 + start.second
+            for hour in rule.hours or (start.hour,)
+            for minute in rule.minutes or (start.minute,)
+        ]
     )

@@ -24,7 +24,8 @@ _AHEAD_SECONDS = YEARS_AHEAD * 366 * DAY_SECONDS
 _CHAIN_MAX = 50
 _CHAIN_SECONDS = 366 * DAY_SECONDS
 _STEP_UNITS = 1
-_CHAIN_UNITS = 2
+# So many windows that overlap take as long as a unit.
+_OVERLAPPING_A_UNIT = 12
 
 
 class Starts(Protocol):
@@ -260,8 +261,9 @@ def _around(schedule: Schedule, previous: int | None, now: float, work: Work) ->
     end: float | None = None
     following_end = 0 if following is None else following + duration
     if previous is not None and now < previous + duration:
-        work.spend(_CHAIN_UNITS)
-        known_end, is_end = _end_of_chain(previous + duration, following, starts, duration, limit)
+        known_end, is_end = _end_of_chain(
+            previous + duration, following, starts, duration, limit, work
+        )
         end = float(known_end) if is_end else None
         following_end = max(following_end, known_end)
     return Search(
@@ -297,13 +299,18 @@ def _end_of_next_year(now: float) -> float:
 
 
 def _end_of_chain(
-    end: int, following: int | None, starts: Iterator[int], duration: int, limit: float
+    end: int,
+    following: int | None,
+    starts: Iterator[int],
+    duration: int,
+    limit: float,
+    work: Work,
 ) -> tuple[int, bool]:
     """When the windows that overlap with one end, as far as they are known, and whether that is all of them."""
-    start = following
-    for _ in range(_CHAIN_MAX - 1):
-        if start is None or start > min(end, limit):
-            break
+    start, overlapping = following, 0
+    while overlapping < _CHAIN_MAX - 1 and start is not None and start <= min(end, limit):
         end, start = start + duration, next(starts, None)
+        overlapping += 1
+    work.spend(overlapping // _OVERLAPPING_A_UNIT)
     is_overlapping = start is not None and start <= min(end, limit)
     return end, not is_overlapping and end < limit

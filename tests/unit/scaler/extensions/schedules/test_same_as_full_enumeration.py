@@ -19,7 +19,8 @@ from tests.unit.scaler.extensions.schedules.searching import ENOUGH
 DAY = 86_400
 # dateutil searches until the year 9999 for a date that does not exist. The calendar repeats every 400 years.
 SHIFT_YEARS = 7600
-AHEAD = timedelta(days=366 * (YEARS_AHEAD + 1))
+# A search ends with a year, which may be the third one after those.
+AHEAD = timedelta(days=366 * (YEARS_AHEAD + 3))
 # Zones with changes at midnight, by half an hour, and in the south.
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Africa/Cairo", "Australia/Lord_Howe", "America/Scoresbysund", "America/Asuncion", "Asia/Beirut"]  # fmt: skip
 # Around them, and at the ends of years.

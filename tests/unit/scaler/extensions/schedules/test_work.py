@@ -7,15 +7,17 @@ import msgspec
 import pytest
 
 from scaler.api.schedules import CalendarEntry, CalendarSpec, FoundCalendar, ScheduleSpec
-from scaler.extensions.schedules.local_time import local_time, time_zone
+from scaler.extensions.schedules.local_time import instant, local_time, time_zone
 from scaler.extensions.schedules.reading import EVENTS_MAX, Readable, read_on, readable
 from scaler.extensions.schedules.windows import Scheduled, evaluated
 from scaler.extensions.schedules.work import UNITS_MAX, Work
 from testbed import worst_schedules
 
-NOW = local_time("2026-11-24T10:00:30").replace(tzinfo=time_zone("Europe/Berlin")).timestamp()
+NOW = instant(local_time("2026-11-24T10:00:30"), time_zone("Europe/Berlin"))
 # What a single step may do beyond the rest of the work: the years around now, of a rule with many parts.
-STEP_UNITS = 400
+STEP_UNITS = 100
+PERIOD_SECONDS = 15
+HOUR = 3600
 
 
 class Evaluations:
@@ -79,6 +81,28 @@ def test_no_evaluation_does_more_than_its_share(fields):
         if not found.is_complete:
             now = NOW + 15 * evaluation
             assert found.scheduled.valid_until_unix_seconds == now, "the next reconcile goes on"
+
+
+@KINDS
+def test_the_worst_objects_are_complete_within_an_hour_and_stay_so_for_a_day(fields):
+    """Otherwise nothing would be scaled down: also while starts pass in each minute and in each hour."""
+    numbers = range(worst_schedules.CALENDARS)
+    found = Evaluations(
+        ALL, calendars(*(worst_schedules.entries(fields, each) for each in numbers))
+    )
+    now = NOW
+    found.at(now)
+    while not found.is_complete:
+        now += PERIOD_SECONDS
+        assert now < NOW + HOUR
+        found.at(now)
+    for hour in range(NOW // HOUR + 2, NOW // HOUR + 26):
+        # All entries start at a full hour, and are searched for until nothing is left.
+        for now in range(hour * HOUR, (hour + 1) * HOUR, PERIOD_SECONDS):
+            found.at(now)
+            assert found.is_complete
+            if found.scheduled.valid_until_unix_seconds > now:
+                break
 
 
 @KINDS
