@@ -117,6 +117,6 @@ def instants_of_day(
 
 
 def _offset(local: datetime, zone: ZoneInfo) -> int:
-    # Asked of the zone: a local time that has the zone would have to be made first.
+    # Not of a local time with the zone, which would have to be created first.
     offset = zone.utcoffset(local)
     return 0 if offset is None else offset.days * DAY_SECONDS + offset.seconds

@@ -119,15 +119,15 @@ def evaluated(
     for a distant one is continued where it has ended.
     """
     now = now_unix_seconds
-    base = _Base(now, min_replicas, max_replicas)
+    bounds = _Bounds(min_replicas, max_replicas)
     # First what sets the bounds of all schedules; distant starts only where work is left.
     found = [
         each
         if each is not None and each.since <= now < each.until
-        else _current(schedule, each, base, work)
+        else _current(schedule, each, now, bounds, work)
         for schedule, each in zip_longest(schedules, known[: len(schedules)])
     ]
-    _continue_distant(schedules, found, base, work)
+    _continue_distant(schedules, found, now, bounds, work)
     complete = [each for each in found if each is not None]
     active = tuple([each.active for each in complete if each.active is not None])
     floor = max(
@@ -151,34 +151,37 @@ def evaluated(
     )
 
 
-class _Base(msgspec.Struct, frozen=True):
-    """Now, and the bounds without schedules."""
+class _Bounds(msgspec.Struct, frozen=True):
+    """Those without schedules."""
 
-    now: float
     min_replicas: int
     max_replicas: int
 
 
 def _continue_distant(
-    schedules: Sequence[Schedule], found: list[Found | None], base: _Base, work: Work
+    schedules: Sequence[Schedule],
+    found: list[Found | None],
+    now: float,
+    bounds: _Bounds,
+    work: Work,
 ) -> None:
     """Search on for the next start of those that have none yet, as far as the work suffices."""
-    ahead = base.now + _AHEAD_SECONDS
+    ahead = now + _AHEAD_SECONDS
     for place, each in enumerate(found):
         if work.is_used_up:
             return
         if each is None or each.search.following is not None or each.search.searched_to >= ahead:
             continue
         search = _continued(schedules[place], each.search, ahead, work)
-        found[place] = _found(schedules[place], search, base)
+        found[place] = _found(schedules[place], search, now, bounds)
 
 
-def _active(schedule: Schedule, share: float, base: _Base) -> Active:
+def _active(schedule: Schedule, share: float, bounds: _Bounds) -> Active:
     return Active(
         name=schedule.name,
         share=share,
-        min_replicas=_between(base.min_replicas, schedule.min_replicas, share),
-        max_replicas=_between(base.max_replicas, schedule.max_replicas, share),
+        min_replicas=_between(bounds.min_replicas, schedule.min_replicas, share),
+        max_replicas=_between(bounds.max_replicas, schedule.max_replicas, share),
     )
 
 
@@ -189,9 +192,9 @@ def _between(base: int, full: int | None, share: float) -> int | None:
     return base + math.ceil((full - base) * share)
 
 
-def _found(schedule: Schedule, search: Search, base: _Base) -> Found:
+def _found(schedule: Schedule, search: Search, now: float, bounds: _Bounds) -> Found:
     """What the starts around now mean: it is outside of windows, on a ramp, or within a window."""
-    now, previous, following = base.now, search.previous, search.following
+    previous, following = search.previous, search.following
     ramp = schedule.ramp_seconds
     ends = None if previous is None else previous + schedule.duration_seconds
     rising = 0.0 if following is None or not ramp else 1 - (following - now) / ramp
@@ -210,29 +213,31 @@ def _found(schedule: Schedule, search: Search, base: _Base) -> Found:
     else:
         next_change = None if following is None else float(following - ramp)
         until = search.until if next_change is None else next_change
-    active = _active(schedule, share, base) if share > 0 else None
+    active = _active(schedule, share, bounds) if share > 0 else None
     return Found(search=search, active=active, next_change=next_change, since=now, until=until)
 
 
-def _current(schedule: Schedule, known: Found | None, base: _Base, work: Work) -> Found | None:
+def _current(
+    schedule: Schedule, known: Found | None, now: float, bounds: _Bounds, work: Work
+) -> Found | None:
     """By the known search while it holds, or by a new one; None if the work does not suffice and nothing is known."""
-    now, search = base.now, None if known is None else known.search
+    search = None if known is None else known.search
     if search is None or not search.since <= now < search.until:
         if work.is_used_up:
-            return None if known is None else _still_active(schedule, known, base)
+            return None if known is None else _still_active(schedule, known, now, bounds)
         search = _next_search(schedule, search, now, work) or _search(schedule, now, work)
-    return _found(schedule, search, base)
+    return _found(schedule, search, now, bounds)
 
 
-def _still_active(schedule: Schedule, known: Found, base: _Base) -> Found | None:
+def _still_active(schedule: Schedule, known: Found, now: float, bounds: _Bounds) -> Found | None:
     """Without a new search: within windows that are known, the whole bounds apply."""
-    now, search = base.now, known.search
+    search = known.search
     if search.following is None or not search.following <= now < search.following_end:
         return None
     is_within = known.active is not None and known.active.share >= 1
     if is_within and (known.next_change is None or now < known.next_change):
         return known
-    active = _active(schedule, 1.0, base)
+    active = _active(schedule, 1.0, bounds)
     return Found(search=search, active=active, next_change=None, since=now, until=now)
 
 
