@@ -124,12 +124,12 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
     last recommendation continues.
     """
     recommended: list[Recommended] = []
-    begun, before, latest = set[tuple[str, float]](), set[int](), 0.0
+    begun, before, latest = set[tuple[str, float, float]](), set[int](), 0.0
     for each in sorted(reconciles, key=lambda each: each.at):
         versions = run.targets_known(plan.key, each.at)
         counts = wanted(each, versions) - {None}
         created_at = created(run, plan, each.at)
-        memory = (each.process, created_at)
+        memory = (each.process, created_at, _claimed_without_memory_at(run, plan, each))
         is_late = each.at > latest + 1.5 * run.period_of(plan)
         found = (
             {version.replicas for version in versions} if memory not in begun or is_late else set()
@@ -146,6 +146,22 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
         if each.target == plan.key
     ]
     return History(recommended=tuple(recommended), changed=tuple(changed))
+
+
+def _claimed_without_memory_at(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> float:
+    """When its process last claimed the namespace, if it has got no memory since that can be read; otherwise 0."""
+    if run.scenario.kind.keeps_history:
+        return 0.0
+    process, at = reconcile.process, reconcile.at
+    claims = run.journal.held(plan.namespace)
+    claimed_at = max(
+        (each.at for each in claims if each.process == process and each.at <= at), default=0.0
+    )
+    reads = [
+        each for each in run.journal.memories_read
+        if each.process == process and each.key == plan.key and claimed_at <= each.at <= at
+    ]  # fmt: skip
+    return claimed_at if not reads or reads[-1].is_damaged else 0.0
 
 
 def _unexplained(run: Run, of: Judged, written: ScaleWritten) -> str:
