@@ -34,7 +34,7 @@ def reconciled_in_every_period(run: Run) -> Iterator[Violation]:
                 for each in run.faults
                 if _disturbs(each, plan, run.scenario.kind.plural)
             ]
-            + _unseen(plan, longest)
+            + _unseen(run, plan, longest)
         )
         moments = [
             each.at
@@ -64,12 +64,18 @@ def _undisturbed(
         yield begin, end
 
 
-def _unseen(plan: AutoscalerPlan, longest: float) -> list[tuple[float, float]]:
-    """When the servers see nothing of a reconcile: held outside of its bounds, it reads no metric and writes no scale."""
+def _unseen(run: Run, plan: AutoscalerPlan, longest: float) -> list[tuple[float, float]]:
+    """When the servers see nothing of a reconcile: held outside of its bounds, it reads no metric and writes no scale.
+
+    A clock that is put back lets a suspension last longer.
+    """
     if plan.fields.is_dry_run:
         return [(0.0, EVERYTHING)]
     suspension = plan.fields.suspension
-    return [] if suspension is None else [(0.0, suspension.until + longest)]
+    if suspension is None:
+        return []
+    back_seconds = sum(-min(each.amount, 0) for each in run.faults if each.kind == "clock-step")
+    return [(0.0, suspension.until + back_seconds + longest)]
 
 
 def _disturbs(fault: Fault, plan: AutoscalerPlan, kind: str) -> bool:
