@@ -45,6 +45,27 @@ async def test_without_a_connection_a_write_is_certainly_not_sent():
     await client.close()
 
 
+async def test_after_the_client_was_closed_nothing_is_sent():
+    """Neither by a request that waited meanwhile, nor by a new one: the process ends."""
+    client = await client_of("http://127.0.0.1:1")
+    waits, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def authorization(*, refused: bool = False) -> str:
+        waits.set()
+        await goes_on.wait()
+        return ""
+
+    client._connection.authorization = authorization
+    waiting = asyncio.create_task(client.replace("/x", b"{}"))
+    await waits.wait()
+    await client.close()
+    goes_on.set()
+    with pytest.raises(NotSent, match="the client was closed"):
+        await waiting
+    with pytest.raises(NotSent, match="the client was closed"):
+        await client.get("/x")
+
+
 class ClosesConnections:
     """A server that reads whole requests and closes each connection without a response."""
 
