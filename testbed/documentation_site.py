@@ -5,6 +5,7 @@ The pages are written for a checkout, so their links are paths of the repository
 
 import posixpath
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,20 @@ def linked_sources() -> set[str]:
     return found
 
 
+def on_config(config: Any) -> Any:
+    """Each page shows the version that it describes."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    config.copyright = f"Loadline {project['version']}"
+    return config
+
+
 def on_files(files: Files, *, config: Any) -> Files:
     """Add what is outside docs/."""
     for path in PAGES:
         text = relinked((ROOT / path).read_text("utf-8"), page=path)
-        files.append(File.generated(config, location(path), content=text))
+        page = File.generated(config, location(path), content=text)
+        page.edit_uri = f"../{path}"
+        files.append(page)
     for path in sorted(linked_sources()):
         files.append(
             File.generated(config, location(path), content=(ROOT / path).read_text("utf-8"))

@@ -1,9 +1,9 @@
-"""The README, followed by a user who has a cluster and Prometheus: from the installation to the conversion of an HPA.
+"""The README, followed by a user who has a cluster and Prometheus: from the values of the adapter to the reason of a decision.
 
-Then the commands of other documents that work in the same cluster.
+Then other documents that continue from there.
 """
 
-import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,17 +13,21 @@ import pytest
 from testbed import apiservices
 from testbed.chart_programs import start_adapter_of, start_chart_program
 from testbed.cluster import Cluster
+from testbed.exporter import Exporter
 from testbed.programs import LoadlineProcess
+from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
+from tests.documented_blocks import PROMPT, ROOT, blocks_in, commands_with_output
 from tests.e2e.cluster_shell import cluster_shell
-from tests.e2e.scaler_objects import HPA, Workspace
 from tests.shell import CommandFailed
 
-API = "v1beta2.custom.metrics.k8s.io"
 NAMESPACES = ("monitoring", "shop")
-# Commands until the HPA has a value: image, two charts, metric, HPA.
-COMMANDS_MAX = 5
-WAITING_MESSAGES = 90  # for three workers, at 30 for each
+WORKLOADS = {"web": 2, "worker": 1, "thumbnails": 1}
+QUEUES = {"mail": 90, "images": 75}
+# A file that a document describes begins with its name.
+ADAPTER = "app.kubernetes.io/name=loadline-adapter"
+FILE = re.compile(r"# (\S+\.yaml)\n")
+SERIES = ("http_requests_total", "queue_messages_ready")
 
 
 class User:
@@ -38,42 +42,50 @@ class User:
         self.shell = cluster_shell(cluster, directory, replacements=names)
         self._running: list[LoadlineProcess] = []
 
-    def write(self, name: str, text: str) -> None:
-        (self.shell.directory / name).write_text(text)
+    def follow(self, block: str) -> None:
+        """Write the file of a block, or run its commands until they succeed and print what it shows."""
+        if named := FILE.match(block):
+            (self.shell.directory / named[1]).write_text(block)
+        elif block.startswith(PROMPT):
+            for command, shown in commands_with_output(block):
+                self.runs(command, expecting=lambda output, shown=shown: shows(output, shown))
+        else:
+            self.runs(block)
 
-    def run_the_adapter(self) -> LoadlineProcess:
-        addresses = {"http://prometheus-server.monitoring.svc:80": self._prometheus_url}
-        place = {"namespace": "monitoring", "directory": self._directory, "addresses": addresses}
-        running = start_adapter_of(self.cluster, "loadline-adapter", **place)
-        self._running.append(running)
-        for what, change in (
-            ("service/loadline-adapter", {"spec": {"type": "ExternalName", "externalName": "localhost"}}),
-            *(
-                (f"apiservice/{version}", {"spec": {"service": {"port": running.port}}})
-                for version in self._apiservices()
-            ),
-        ):  # fmt: skip
-            patch = msgspec.json.encode(change).decode()
-            self.cluster.kubectl("patch", what, "-nmonitoring", "--type=merge", f"--patch={patch}")
-        for name in self._apiservices():
-            apiservices.wait_until_available(self.cluster, name)
-        return running
-
-    def _apiservices(self) -> list[str]:
-        label = "app.kubernetes.io/name=loadline-adapter"
-        listed = self.cluster.kubectl("get", "apiservice", f"-l{label}", "-oname").split()
-        return [name.partition("/")[2] for name in listed]
-
-    def run_the_scaler(self) -> LoadlineProcess:
+    def run_the_programs(self) -> LoadlineProcess:
+        """Those of both charts. Returns the adapter."""
+        forwarded = dict(self.cluster.options.forwarded_ports)
         place = {"namespace": "monitoring", "directory": self._directory}
-        running = start_chart_program(self.cluster, "scaler", release="loadline-scaler", **place)
-        self._running.append(running)
-        return running
+        addresses = {"http://prometheus-server.monitoring.svc:80": self._prometheus_url}
+        adapter = start_adapter_of(
+            self.cluster, "loadline-adapter", port=forwarded[6443], addresses=addresses, **place
+        )
+        self._running.append(adapter)
+        self._connect_the_apis(adapter.port)
+        scaler = start_chart_program(
+            self.cluster, "scaler", release="loadline-scaler", port=forwarded[10443], **place
+        )
+        self._running.append(scaler)
+        return adapter
+
+    def _connect_the_apis(self, port: int) -> None:
+        """Let kube-apiserver reach the adapter at a local port."""
+        listed = self.cluster.kubectl("get", "apiservice", f"-l{ADAPTER}", "-oname").split()
+        self._patch(
+            "service/loadline-adapter", {"type": "ExternalName", "externalName": "localhost"}
+        )
+        for name in listed:
+            self._patch(name, {"service": {"port": port}})
+        for name in listed:
+            apiservices.wait_until_available(self.cluster, name.partition("/")[2])
+
+    def _patch(self, name: str, spec: dict) -> None:
+        change = msgspec.json.encode({"spec": spec}).decode()
+        self.cluster.kubectl("patch", name, "-nmonitoring", "--type=merge", f"--patch={change}")
 
     def stop(self) -> None:
         for each in self._running:
             each.stop()
-        self._running.clear()
 
     def runs(self, commands: str, *, expecting: Callable[[str], bool] = lambda _: True) -> None:
         """Run the commands until they succeed with this output: programs and APIs need a moment."""
@@ -88,91 +100,75 @@ class User:
 
         until(expected, what=commands, deadline_seconds=120)
 
-    def expect_metric(self, workspace: Workspace, name: str) -> None:
-        """Wait until the status of the autoscaler has a value of the metric."""
 
-        def has_value() -> bool:
-            # An entry without a type is that of a metric that was not read yet.
-            metrics = workspace.status().get("currentMetrics") or ()
-            sources = [each.get("pods") or each.get("external") for each in metrics]
-            assert [each["metric"]["name"] for each in sources if each] == [name]
-            return True
+def shows(output: str, shown: str) -> bool:
+    """Whether a document shows the output: of a table with ages the titles, and everything of other output."""
+    if shown.startswith("NAME "):
+        return output.splitlines()[0].split() == shown.splitlines()[0].split()
+    return not shown or without_times(output) == without_times(shown)
 
-        until(has_value, what=f"a value of {name}", deadline_seconds=120)
+
+def without_times(output: str) -> str:
+    """The output with the same text in place of each time."""
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.+]+", "TIME", output.strip())
+
+
+@pytest.fixture(scope="module")
+def cluster(forwarding_cluster: Cluster) -> Cluster:
+    return forwarding_cluster
 
 
 @pytest.fixture
-def user(cluster: Cluster, prometheus, exporter, tmp_path: Path) -> Iterator[User]:
+def user(
+    cluster: Cluster, prometheus: PrometheusServer, exporter: Exporter, tmp_path: Path
+) -> Iterator[User]:
     for namespace in NAMESPACES:
         cluster.kubectl("create", "namespace", namespace)
-    cluster.kubectl("create", "deployment", "web", "--image=web", "--replicas=2", "-nshop")
-    cluster.kubectl("create", "deployment", "worker", "--image=worker", "-nshop")
+    for name, replicas in WORKLOADS.items():
+        cluster.kubectl(
+            "create", "deployment", name, "-nshop", f"--image={name}", f"--replicas={replicas}"
+        )
     cluster.kubectl("rollout", "status", "deployment/web", "-nshop", "--timeout=60s")
     for pod in cluster.get("/api/v1/namespaces/shop/pods?labelSelector=app%3Dweb")["items"]:
         exporter.increase("http_requests_total", 50, namespace="shop", pod=pod["metadata"]["name"])
-    exporter.set("queue_messages_ready", WAITING_MESSAGES, namespace="shop", queue="mail")
+    for queue, messages in QUEUES.items():
+        exporter.set("queue_messages_ready", messages, namespace="shop", queue=queue)
     prometheus.wait_for('count(http_requests_total{namespace="shop"}) == 2')
     user = User(cluster, prometheus.url, tmp_path)
     yield user
-    user.shell.run("helm uninstall loadline-adapter loadline-scaler -n monitoring --wait")
     user.stop()
-    for series in ("http_requests_total", "queue_messages_ready"):
+    for series in SERIES:
         exporter.remove(series, namespace="shop")
-    for namespace in NAMESPACES:
-        cluster.kubectl("delete", "namespace", namespace, "--wait=true")
 
 
 def test_the_readme_is_followed_to_the_end(user: User, documented_blocks):
-    install, values, upgrade, hpa, verify, queue, worker, show, convert, *more = documented_blocks
-    assert number_of_commands(install, upgrade) == COMMANDS_MAX
-
-    user.write("values.yaml", values)
-    user.write("web.yaml", hpa)
-    user.shell.run(install)
-    user.shell.run(upgrade)
-    user.shell.run("kubectl apply -f web.yaml")
-    user.run_the_adapter()
-    user.runs(verify, expecting=has_a_value_of_both_pods)
-    user.expect_metric(Workspace(user.cluster, "shop", HPA), "http_requests_per_second")
-
-    user.write("values.yaml", with_metrics_of(queue, values))
-    user.write("worker.yaml", worker)
-    user.stop()
-    user.shell.run(upgrade)
-    adapter = user.run_the_adapter()
-    user.shell.run("kubectl apply -f worker.yaml")
-    user.run_the_scaler()
-    autoscaler = Workspace(user.cluster, "shop", name="worker")
-    user.expect_metric(autoscaler, "queue_length")
-    autoscaler.reaches(WAITING_MESSAGES // 30)
-    user.runs(show, expecting=lambda output: "30/30 (avg)" in output)
-
-    user.runs(convert, expecting=lambda output: "shop/web" in output)
-    follow_other_documents(user, adapter, more)
+    readme = [block.text for block in blocks_in(ROOT / "README.md")]
+    assert documented_blocks[: len(readme)] == readme, "a block of the README is not run"
+    for block in readme:
+        user.follow(block)
+        if "helm install loadline-adapter" in block:
+            adapter = user.run_the_programs()
+    expect_a_value(user.cluster, "web", "http_requests_per_second")
+    follow_other_documents(user, adapter, documented_blocks[len(readme) :])
 
 
-def has_a_value_of_both_pods(output: str) -> bool:
-    """In the response of the API, which is printed first."""
-    response, _ = json.JSONDecoder().raw_decode(output)
-    return len(response["items"]) == 2
+def expect_a_value(cluster: Cluster, name: str, metric: str) -> None:
+    """Wait until the status of the HPA has a value of the metric."""
+    path = f"/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers/{name}"
 
+    def has_value() -> bool:
+        # An entry without a type is that of a metric that was not read yet.
+        metrics = cluster.get(path)["status"].get("currentMetrics") or ()
+        assert [each["pods"]["metric"]["name"] for each in metrics if "pods" in each] == [metric]
+        return True
 
-def number_of_commands(install: str, upgrade: str) -> int:
-    """Up to the first value of an HPA: those of both blocks, and the one that creates the HPA."""
-    commands = [*install.splitlines(), *upgrade.splitlines()]
-    return len([line for line in commands if "# optional" not in line]) + 1
-
-
-def with_metrics_of(more: str, values: str) -> str:
-    """Values with the metrics of two examples, in one list."""
-    first, second = msgspec.yaml.decode(values), msgspec.yaml.decode(more)
-    first["rules"]["metrics"] += second["rules"]["metrics"]
-    return msgspec.yaml.encode(first).decode()
+    until(has_value, what=f"a value of {metric}", deadline_seconds=120)
 
 
 def follow_other_documents(user: User, adapter: LoadlineProcess, blocks: list[str]) -> None:
     """Check, explain and convert in the cluster of the README, with the configuration of its release."""
-    check, migrate, explain, convert, explain_file, explain_running = blocks
+    check, migrate, explain, *rest = blocks
+    *first_autoscaler, explain_file, explain_running, convert, compare, enforce = rest
     read = (
         "kubectl -n monitoring get configmap loadline-adapter -o jsonpath='{.data.config\\.yaml}'"
     )
@@ -186,4 +182,8 @@ def follow_other_documents(user: User, adapter: LoadlineProcess, blocks: list[st
             expecting=lambda output: "value " in output,
         )
     assert "value " in user.shell.run(explain_file)
-    user.runs(convert, expecting=lambda output: "shop/web" in output)
+    for block in first_autoscaler:
+        user.follow(block)
+    user.shell.run(convert)
+    user.runs(compare, expecting=lambda output: "shop/web" in output)
+    user.shell.run(enforce)

