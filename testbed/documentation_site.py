@@ -19,6 +19,12 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
+    "ADOPTERS.md": "adopters.md",
+    "CODE_OF_CONDUCT.md": "code-of-conduct.md",
+    "GOVERNANCE.md": "governance.md",
+    "MAINTAINERS.md": "maintainers.md",
+    "RELEASING.md": "releasing.md",
+    "ROADMAP.md": "roadmap.md",
 }
 ADR_INDEX = "docs/adr/README.md"
 LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)#\s]+)((?:#[^)\s]*)?\))")
