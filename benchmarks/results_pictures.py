@@ -21,7 +21,7 @@ WIDTH_INCHES, BAR_INCHES, TITLE_INCHES = 8.0, 0.32, 1.0
 
 
 class Chart(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a question: a ratio for each figure."""
+    """The title of a section, and a ratio for each figure."""
 
     title: str
     picture: str
