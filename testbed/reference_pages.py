@@ -3,19 +3,28 @@
 python -m testbed.reference_pages
 """
 
+import ast
 import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import yaml
+from prometheus_client import REGISTRY
+from prometheus_client.metrics import MetricWrapperBase
 
 from adapter.__main__ import PROGRAM as ADAPTER
 from kubectl_loadline.program import PROGRAM as PLUGIN
 from scaler.__main__ import PROGRAM as SCALER
+from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.cluster.telemetry import DESIRED, Telemetry
+from scaler.extensions import EXTENSIONS
+from scaler.runtime import autoscaler_metrics
 
 ROOT: Final = Path(__file__).parents[1]
 FOLDER: Final = ROOT / "docs" / "reference"
@@ -23,6 +32,7 @@ CHARTS: Final = ROOT / "charts"
 CRDS: Final = CHARTS / "scaler" / "files" / "crds"
 GENERATED: Final = "This page is generated: `.venv/bin/python -m testbed.reference_pages`.\n"
 COLUMNS: Final = "110"
+AUTOSCALER_METRICS: Final = "loadline_scaler_autoscaler_"
 RANGES: Final = (
     ("minimum", "maximum", ""),
     ("minLength", "maxLength", " characters"),
@@ -40,6 +50,7 @@ def pages() -> dict[str, str]:
         "commands.md": commands_page(),
         "fields.md": fields_page(),
         "alerts.md": alerts_page(),
+        "metrics.md": metrics_page(),
     }
 
 
@@ -201,6 +212,102 @@ def _alert(rule: Json) -> str:
         " ".join(rule["annotations"]["description"].split()),
     )
     return "| " + " | ".join(map(_cell, cells)) + " |"
+
+
+class Metric(msgspec.Struct, frozen=True, order=True):
+    """A metric of a program."""
+
+    name: str
+    type: str
+    labels: tuple[str, ...]
+    meaning: str
+
+
+def metrics_page() -> str:
+    """The metrics that both programs export, from the calls that define them."""
+    adapter = sorted(set(_defined("adapter")))
+    desired = "Replicas that the last decision wants, as kube-controller-manager exports it."
+    of_each = Metric(DESIRED, "gauge", LOAD_AUTOSCALERS.metric_labels, desired)
+    scaler = sorted({*_defined("scaler"), of_each})
+    each = sorted(
+        Metric(AUTOSCALER_METRICS + name, "gauge", (), meaning)
+        for name, meaning in _of_autoscalers()
+    )
+    sections = [
+        f"## {title}\n\n{_metrics_table(found)}\n"
+        for title, found in (
+            ("loadline-adapter", adapter),
+            ("loadline-scaler", scaler),
+            ("Of each autoscaler", each),
+        )
+    ]
+    introduction = (
+        "What both programs export at `/metrics`. Metrics of each autoscaler have the labels `namespace`, `name` and `kind` for LoadAutoscalers, "
+        "and `namespace` and `hpa_name` for HPAs. How to scrape them is described in [monitoring](../monitoring.md).\n"
+    )
+    return "\n".join(["# Metrics\n", GENERATED, introduction, *sections])
+
+
+def _metrics_table(metrics: Iterable[Metric]) -> str:
+    rows = (
+        f"| `{each.name}` | {each.type} | {', '.join(f'`{label}`' for label in each.labels)} | {_cell(each.meaning)} |"
+        for each in metrics
+    )
+    return "\n".join(["| metric | type | labels | meaning |", "|---|---|---|---|", *rows])
+
+
+def _defined(program: str) -> Iterator[Metric]:
+    """The metrics of prometheus_client in the code of a program. Their names are literals there."""
+    labels = _labels()
+    for path in sorted((ROOT / program).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Name(id="Counter" | "Gauge" | "Histogram" as kind),
+                    args=[ast.Constant(value=str(name)), ast.Constant(value=str(meaning)), *more],
+                ) if name.startswith("loadline_"):
+                    plain = name.removesuffix("_total")
+                    found = labels[plain] if plain in labels else _literal(more)
+                    yield Metric(
+                        f"{plain}_total" if kind == "Counter" else name,
+                        kind.lower(),
+                        found,
+                        meaning,
+                    )
+
+
+def _labels() -> dict[str, tuple[str, ...]]:
+    """The label names of the metrics that exist when a program has started, by their names."""
+    import_module("adapter.telemetry")
+    registries = (REGISTRY, Telemetry().registry, Telemetry(shards=1).registry)
+    collectors = (each for found in registries for each in found._collector_to_names)  # noqa: SLF001 - not exported
+    return {
+        each._name: tuple(each._labelnames)  # noqa: SLF001
+        for each in collectors
+        if isinstance(each, MetricWrapperBase)
+    }
+
+
+def _literal(arguments: Sequence[ast.expr]) -> tuple[str, ...]:
+    """Label names that are written where the metric is defined."""
+    match arguments:
+        case [ast.Tuple() | ast.List() as literal, *_]:
+            return tuple(str(each) for each in ast.literal_eval(literal))
+        case _:
+            return ()
+
+
+def _of_autoscalers() -> Iterator[tuple[str, str]]:
+    """The name and the meaning of each metric of autoscalers."""
+    yield (
+        "status_condition",
+        "1 if the condition of the label `condition` is True, 0 if it is False or Unknown.",
+    )
+    for name, meaning, _ in autoscaler_metrics._METRICS:  # noqa: SLF001 - the list is not exported otherwise
+        yield name, meaning
+    for extension in EXTENSIONS:
+        for gauge in extension.gauges:
+            yield gauge.name, gauge.help
 
 
 def _cell(text: str) -> str:

@@ -20,4 +20,5 @@ def test_the_folder_has_no_other_pages():
 def test_each_alert_and_each_field_with_a_description_is_listed():
     assert "LoadlineScalerDown" in PAGES["alerts.md"]
     assert "`spec.forecast.leadSeconds`" in PAGES["fields.md"]
+    assert "`loadline_scaler_reconciliations_total`" in PAGES["metrics.md"]
     assert "--downscale-stabilization" in PAGES["commands.md"]
