@@ -24,7 +24,7 @@ WITHOUT_BUILT_PROGRAMS := tests/process/adapter/test_check_stdin.py tests/proces
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kubernetes upstream-diff test-python test-dependencies test-arm64 test-backends test-page simulate soak model mutants check bench lint format unit site wheel assets constraints clean
+.PHONY: help demo test simulated real test-kubernetes upstream-diff test-python test-dependencies test-arm64 test-backends test-page simulate soak model mutants check bench lint format unit site wheel assets constraints clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -48,11 +48,18 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 	@$(BIN)/python -m testbed demo
 
 test: check assets  ## Run all checks and tests, including those against real programs
-	$(BIN)/python -m pytest --junitxml=out/junit/test.xml tests/simulation tests/conformance tests/process tests/e2e
+	@$(MAKE) --no-print-directory -j2 simulated real
+
+# What needs a processor runs beside what waits for programs most of the time, and gives way to it.
+simulated: $(STAMP)
+	nice -n 15 $(BIN)/python -m pytest --junitxml=out/junit/simulated.xml tests/simulation tests/conformance
+
+real: assets
+	$(BIN)/python -m pytest -n 2 --dist loadfile --junitxml=out/junit/real.xml tests/process tests/e2e
 
 test-kubernetes: assets  ## Run the tests that need a control plane with another Kubernetes (VERSION=1.35)
 	@test -n "$(VERSION)" || { echo "Name a minor version of Kubernetes: make $@ VERSION=1.35" >&2; exit 2; }
-	LOADLINE_KUBERNETES=$(VERSION) $(BIN)/python -m pytest tests/process tests/e2e
+	LOADLINE_KUBERNETES=$(VERSION) $(BIN)/python -m pytest -n 2 --dist loadfile tests/process tests/e2e
 
 upstream-diff: $(STAMP)  ## Show what changed upstream in the files that Loadline follows (VERSION=1.38.0)
 	@test -n "$(VERSION)" || { echo "Name a version of Kubernetes: make $@ VERSION=1.38.0" >&2; exit 2; }

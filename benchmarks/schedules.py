@@ -160,7 +160,7 @@ def _check(bounds: ScheduledBounds, now: float) -> None:
         min_replicas=1,
         max_replicas=6,
         work=Work(10**9),
-        searches=bounds.searched.searches,
+        known=bounds.searched.found,
     )
     if found.active != expected.active or found.next_change_unix_seconds != (
         expected.next_change_unix_seconds

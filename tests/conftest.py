@@ -18,6 +18,7 @@ from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from tests.documented_blocks import ROOT, blocks_run_by
 from tests.simulation.hash_seed import is_random, restart
+from tests.summaries import summaries
 
 # No deadlines: the machine may be busy. Where CI is set, hypothesis' "ci" profile makes examples deterministic.
 # LOADLINE_EXAMPLES=1000 tries more of them where a test does not say how many.
@@ -130,3 +131,9 @@ def pytest_runtest_makereport(
     if report.failed and (logs := processes.log_paths()):
         report.sections.append(("logs of started programs", "\n".join(map(str, logs))))
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests found, beside whether they passed."""
+    for line in summaries(each for found in terminalreporter.stats.values() for each in found):
+        terminalreporter.write_line(line)

@@ -20,8 +20,9 @@ from adapter.certificates.renewal import Stored, stored_in, successor
 from wire.api.status import StatusError, Unavailable
 from wire.kube.api_services import PATH as API_SERVICES
 from wire.kube.api_services import APIService
-from wire.kube.cache import NameAndLabels, WatchCache
+from wire.kube.cache import WatchCache
 from wire.kube.client import KubeClient
+from wire.kube.metadata_only import NameAndLabels
 from wire.process.problem_log import ProblemLog
 from wire.serving.certificates import Certificate, CertificateError, Pair, certificates_in
 

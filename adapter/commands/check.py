@@ -87,7 +87,11 @@ def _sources(file: str) -> tuple[Source, ...]:
         content = sys.stdin.buffer.read() if file == STDIN else path.read_bytes()
         text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        return (Source(name=str(path), error=unreadable(path, error)),)
+        fix = "Name a file with a configuration, in UTF-8."
+        return (Source(name=str(path), error=unreadable(path, error, fix=fix)),)
+    if file == STDIN and not text.strip():
+        fix = "See whether the command before the pipe failed."
+        return (Source(name=str(path), error=unreadable(path, "it is empty", fix=fix)),)
     return sources(text, file=str(path))
 
 

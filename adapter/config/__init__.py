@@ -76,7 +76,12 @@ def decode(content: bytes, *, file: Path) -> Configuration:
     return parse(text, file=str(file))
 
 
-def unreadable(file: Path, error: OSError | UnicodeDecodeError) -> ConfigError:
+def unreadable(
+    file: Path,
+    error: OSError | UnicodeDecodeError | str,
+    *,
+    fix: str = "Check --config and its mount.",
+) -> ConfigError:
     """The error for a file without readable text."""
     cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     problem = ConfigProblem(
@@ -84,7 +89,7 @@ def unreadable(file: Path, error: OSError | UnicodeDecodeError) -> ConfigError:
         path="(file)",
         line=0,
         problem=f"cannot be read: {cause}",
-        fix="Check --config and its mount.",
+        fix=fix,
     )
     return ConfigError(str(file), [problem])
 

@@ -24,8 +24,9 @@ from wire.api import kube_json
 from wire.api.labels import Selector
 from wire.api.meta import ListMeta
 from wire.api.status import StatusError, Unavailable
-from wire.kube.cache import METADATA_LIST, PAGE_SIZE, PartialObject, WatchCache
+from wire.kube.cache import PAGE_SIZE, WatchCache
 from wire.kube.mapping import Resource
+from wire.kube.metadata_only import METADATA_LIST, PartialObject
 from wire.kube.requests import Watcher
 from wire.process.single_flight import SingleFlight
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from wire.api.labels import Operator, Requirement, Selector
-from wire.kube.cache import PartialObject
+from wire.kube.metadata_only import PartialObject
 
 LABELS_MAX: Final = 16
 """Labels with an index; the least recently used is dropped first. Workloads are selected by a few labels, and a client that invents

@@ -253,6 +253,7 @@ class Reconciler:
     ) -> tuple[LastDecision, Outcome]:
         """`now` in Unix seconds; a step of the wall clock does not move it."""
         target = record.scale_of(autoscaler) or await self._read_scale(record, autoscaler)
+        scaled_at_seconds = record.scaled_at_seconds
         # Metrics that are not measured yet are read from now on.
         is_measured = measured is not None and bool(measured.timed_readings)
         check = self._checked_age(started_seconds if is_measured else self._clock.monotonic())
@@ -277,6 +278,7 @@ class Reconciler:
             actuation: Actuation = RescaleFailed(problem)
         else:
             actuation = await self._actuate(record, made.decision, target, check)
+        record.keep_metrics_if_refused(actuation, scaled_at_seconds)
         outcome = settle(made.decision, actuation, now())
         return made, await self._report(record, made, autoscaler, outcome)
 

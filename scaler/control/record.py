@@ -9,6 +9,7 @@ import math
 
 import msgspec
 
+from scaler.algorithm.decision import Actuation, RescaleFailed
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.memory import AnyMemory
 from scaler.api.autoscaler import Autoscaler
@@ -62,7 +63,7 @@ class Record(msgspec.Struct, kw_only=True):
     has_failed: bool = False
     """A metric failed in the last reconcile, or something else that may be over soon."""
     scaled_at_seconds: float = -math.inf
-    """When this process last sent a write of the scale, by the monotonic clock."""
+    """When this process last sent a write of the scale that was not refused, by the monotonic clock."""
     status_written_at_seconds: float = -math.inf
     written_version: str = ""
     """The resourceVersion of the last write of the status, until the watch has delivered it."""
@@ -77,6 +78,11 @@ class Record(msgspec.Struct, kw_only=True):
     def forget_replicas(self, now_seconds: float) -> None:
         """Before a write of the scale, at this time of the monotonic clock: the copy is outdated, and metrics from before it, too."""
         self.scale, self.scaled_at_seconds = None, now_seconds
+
+    def keep_metrics_if_refused(self, actuation: Actuation, scaled_at_seconds: float) -> None:
+        """After a write, with the time of the one before it: if it was refused, metrics of the same replicas still count."""
+        if isinstance(actuation, RescaleFailed) and not actuation.may_be_applied:
+            self.scaled_at_seconds = scaled_at_seconds
 
     def waits_for_own_write(self, known_version: str, skips_max: int | None) -> bool:
         """Whether this reconcile is left out: the watch, which is at this resourceVersion, has not delivered the own status.

@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from wire.api.status import StatusError, Unavailable
-from wire.kube.cache import NameAndLabels
 from wire.kube.client import decoded
+from wire.kube.metadata_only import NameAndLabels
 from wire.kube.requests import Writer
 from wire.process.problem_log import ProblemLog
 from wire.serving.certificates import CertificateError, certificates_in

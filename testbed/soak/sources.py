@@ -62,6 +62,11 @@ SOURCES: Final = (
     _simulation(("--hpas",), seeds=30),
     _simulation(("--shards",), seeds=20),
     _simulation(("--hpas", "--shards"), seeds=15),
+    _simulation(("--restores",), seeds=50),
+    _simulation(("--hpas", "--restores"), seeds=30),
+    _simulation(("--balancer",), seeds=50),
+    _simulation(("--schemas",), seeds=50),
+    _simulation(("--samples",), seeds=50),
     Source(
         name="planted faults",
         command=(*_PYTHON, "tests.simulation.plants", "--turn={first}"),

@@ -8,7 +8,7 @@ handwritten ones, `LOADLINE_DIFFERENTIAL_SEED` their seed. Random ones that diff
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ from testbed.differential.scaler.scenario_runner import (
 )
 from testbed.differential.scaler.scenarios.selection import selected
 from testbed.soak.regressions import recorded
+from tests.summaries import SUMMARY
 from wire.process.event_loop import run
 
 RANDOM = int(os.environ.get("LOADLINE_DIFFERENTIAL_RANDOM", "24"))
@@ -89,16 +90,20 @@ VARIANTS = variants()
 class VariantResults:
     """The results of each variant, which runs when its first test needs them."""
 
-    def __init__(self, directory: Path, report: Callable[[str], None]) -> None:
+    def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._report = report
         self._results: dict[str, dict[str, Result]] = {}
+        self._summaries: dict[str, str] = {}
 
     def of(self, variant: str) -> dict[str, Result]:
         """By the name of the scenario."""
         if variant not in self._results:
             self._results[variant] = self._run(variant)
         return self._results[variant]
+
+    def summary_of(self, variant: str) -> str:
+        """What was run and how long it took. Raises KeyError if it did not run."""
+        return self._summaries[variant]
 
     def _run(self, variant: str) -> dict[str, Result]:
         options, scenarios = VARIANTS[variant]
@@ -107,7 +112,9 @@ class VariantResults:
             _run(options, scenarios, self._directory / variant.replace(" ", "-").replace(",", ""))
         )
         elapsed_seconds = time.monotonic() - started_at
-        self._report(f"{variant}: {summary(results)}; seed {SEED}, {elapsed_seconds:.0f} s")
+        self._summaries[variant] = (
+            f"{variant}: {summary(results)}; seed {SEED}, {elapsed_seconds:.0f} s"
+        )
         return {each.scenario.name: each for each in results}
 
 
@@ -128,18 +135,8 @@ async def _run(variant: Variant, scenarios: Sequence[Scenario], directory: Path)
 
 
 @pytest.fixture(scope="module")
-def results_of(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> VariantResults:
-    plugins = request.config.pluginmanager
-    terminal, capture = plugins.get_plugin("terminalreporter"), plugins.get_plugin("capturemanager")
-
-    def report(line: str) -> None:
-        with capture.global_and_fixture_disabled():
-            terminal.write_line("")
-            terminal.write_line(line)
-
-    return VariantResults(tmp_path_factory.mktemp("differential"), report)
+def results_of(tmp_path_factory: pytest.TempPathFactory) -> VariantResults:
+    return VariantResults(tmp_path_factory.mktemp("differential"))
 
 
 @pytest.mark.parametrize(
@@ -157,6 +154,7 @@ def test_the_scaler_decides_as_the_hpa_controller_does(variant, scenario, result
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_few_scenarios_differ_once(variant, results_of):
+def test_few_scenarios_differ_once(variant, results_of, record_property):
     found = unexplained_once(results_of.of(variant).values())
+    record_property(SUMMARY, results_of.summary_of(variant))
     assert not found, "\n" + "\n".join(map(str, found))

@@ -6,7 +6,7 @@ integer overflows and requests on the level of pods.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from tests.hpa_model.amounts import (
     milli,
     unix_seconds,
 )
+from tests.hpa_model.identity import kept_by_identity
 
 Document = Mapping[str, Any]
 WINDOW_SECONDS = 60.0
@@ -56,6 +57,20 @@ class _Sample(msgspec.Struct, frozen=True, kw_only=True):
     window_seconds: float
 
 
+class _Pod(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides of which group a pod is."""
+
+    name: str
+    group: str
+    """Empty: its sample decides."""
+    turned: float
+    """When its condition Ready changed."""
+    started: float | None
+    """None: it has not, or has no condition Ready."""
+    is_false: bool
+    """Whether it is not ready by its condition."""
+
+
 class _Groups(msgspec.Struct, frozen=True, kw_only=True):
     ready: frozenset[str]
     unready: frozenset[str]
@@ -84,7 +99,7 @@ def _external(source: Document, answer: Document, target: Target, rules: Rules) 
     values = [milli(each["value"]) for each in answer["items"]]
     if not values:
         raise _Unusable
-    if any(value < 0 for value in values):
+    if min(values) < 0:
         raise OutsideOfTheModel("a negative value counts as an overflow")
     if source["target"].get("averageValue") is not None:
         return _by_average(sum(values), milli(source["target"]["averageValue"]), target, rules)
@@ -127,20 +142,25 @@ def _by_average(value: int, wanted: int, target: Target, rules: Rules) -> int:
 
 
 def _pods(source: Document, answer: Document, target: Target, rules: Rules) -> int:
-    samples = {
+    samples = _pods_samples(answer["items"])
+    return _raw(samples, milli(source["target"]["averageValue"]), target, rules, resource="")
+
+
+@kept_by_identity
+def _pods_samples(items: Iterable[Document]) -> Mapping[str, _Sample]:
+    return {
         each["describedObject"]["name"]: _Sample(
             value_milli=milli(each["value"]),
             at=unix_seconds(each["timestamp"]),
             window_seconds=float(each.get("windowSeconds", WINDOW_SECONDS)),
         )
-        for each in answer["items"]
+        for each in items
     }
-    return _raw(samples, milli(source["target"]["averageValue"]), target, rules, resource="")
 
 
 def _resource(source: Document, answer: Document, target: Target, rules: Rules) -> int:
     name, container = source["name"], source.get("container", "")
-    samples = dict(_resource_samples(answer["items"], name, container))
+    samples = _resource_samples(answer["items"], name, container)
     wanted = source["target"]
     if wanted.get("averageValue") is not None:
         return _raw(samples, milli(wanted["averageValue"]), target, rules, resource=name)
@@ -148,7 +168,7 @@ def _resource(source: Document, answer: Document, target: Target, rules: Rules) 
         raise _Unusable
     groups = _grouped(samples, target, rules, resource=name)
     percent = int(wanted["averageUtilization"])
-    requests = {pod["metadata"]["name"]: _request(pod, name, container) for pod in target.pods}
+    requests = _requests(target.pods, name, container)
 
     def ratio(values: Mapping[str, int]) -> float:
         known = [each for each in values if each in requests]
@@ -167,7 +187,7 @@ def _resource(source: Document, answer: Document, target: Target, rules: Rules) 
 
 
 def _raw(
-    samples: dict[str, _Sample], wanted: int, target: Target, rules: Rules, *, resource: str
+    samples: Mapping[str, _Sample], wanted: int, target: Target, rules: Rules, *, resource: str
 ) -> int:
     groups = _grouped(samples, target, rules, resource=resource)
 
@@ -213,33 +233,47 @@ def _grouped(
     if not samples or not target.pods:
         raise _Unusable
     groups: dict[str, set[str]] = {name: set() for name in _Groups.__struct_fields__}
-    for pod in target.pods:
-        name = pod["metadata"]["name"]
-        groups[_group(pod, samples.get(name), target.now, rules, resource)].add(name)
+    for pod in _pods_read(target.pods):
+        group = pod.group or _group(pod, samples.get(pod.name), target.now, rules, resource)
+        groups[group].add(pod.name)
     return _Groups(**{name: frozenset(members) for name, members in groups.items()})
 
 
-def _group(pod: Document, sample: _Sample | None, now: float, rules: Rules, resource: str) -> str:
-    phase = pod["status"].get("phase")
-    if pod["metadata"].get("deletionTimestamp") is not None or phase == "Failed":
-        return "ignored"
-    if phase == "Pending":
-        return "unready"
+def _group(pod: _Pod, sample: _Sample | None, now: float, rules: Rules, resource: str) -> str:
     if sample is None:
         return "missing"
     is_unready = resource == "cpu" and _is_starting(pod, sample, now, rules)
     return "unready" if is_unready else "ready"
 
 
-def _is_starting(pod: Document, sample: _Sample, now: float, rules: Rules) -> bool:
-    condition, started_at = _condition(pod), pod["status"].get("startTime")
-    if not condition or started_at is None:
+def _is_starting(pod: _Pod, sample: _Sample, now: float, rules: Rules) -> bool:
+    if pod.started is None:
         return True
-    started, turned = unix_seconds(started_at), _turned(condition)
-    is_false = condition["status"] == "False"
-    if started + rules.cpu_initialization_seconds > now:
-        return is_false or sample.at < turned + sample.window_seconds
-    return is_false and started + rules.readiness_delay_seconds > turned
+    if pod.started + rules.cpu_initialization_seconds > now:
+        return pod.is_false or sample.at < pod.turned + sample.window_seconds
+    return pod.is_false and pod.started + rules.readiness_delay_seconds > pod.turned
+
+
+@kept_by_identity
+def _pods_read(pods: Sequence[Document]) -> Sequence[_Pod]:
+    return [_pod(each) for each in pods]
+
+
+def _pod(pod: Document) -> _Pod:
+    phase, group = pod["status"].get("phase"), ""
+    if pod["metadata"].get("deletionTimestamp") is not None or phase == "Failed":
+        group = "ignored"
+    elif phase == "Pending":
+        group = "unready"
+    condition, started_at = _condition(pod), pod["status"].get("startTime")
+    is_known = bool(condition) and started_at is not None
+    return _Pod(
+        name=pod["metadata"]["name"],
+        group=group,
+        turned=_turned(condition),
+        started=unix_seconds(started_at) if is_known else None,
+        is_false=condition.get("status") == "False",
+    )
 
 
 def _turned(condition: Document) -> float:
@@ -252,9 +286,11 @@ def _condition(pod: Document) -> Document:
     return next(found, {})
 
 
+@kept_by_identity
 def _resource_samples(
     items: Iterable[Document], resource: str, container: str
-) -> Iterable[tuple[str, _Sample]]:
+) -> Mapping[str, _Sample]:
+    found = {}
     for item in items:
         usages = [
             each["usage"].get(resource)
@@ -262,14 +298,17 @@ def _resource_samples(
             if container in ("", each["name"])
         ]
         if usages and None not in usages:
-            yield (
-                item["metadata"]["name"],
-                _Sample(
-                    value_milli=sum(map(milli, usages[:1] if container else usages)),
-                    at=unix_seconds(item["timestamp"]),
-                    window_seconds=duration_seconds(item["window"]),
-                ),
+            found[item["metadata"]["name"]] = _Sample(
+                value_milli=sum(map(milli, usages[:1] if container else usages)),
+                at=unix_seconds(item["timestamp"]),
+                window_seconds=duration_seconds(item["window"]),
             )
+    return found
+
+
+@kept_by_identity
+def _requests(pods: Sequence[Document], resource: str, container: str) -> Mapping[str, int]:
+    return {pod["metadata"]["name"]: _request(pod, resource, container) for pod in pods}
 
 
 def _request(pod: Document, resource: str, container: str) -> int:

@@ -4,6 +4,8 @@ import argparse
 import collections
 import concurrent.futures
 import functools
+import gc
+import importlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +15,7 @@ import msgspec
 from testbed.soak.regressions import Regression, record, today
 from tests.simulation import large
 from tests.simulation.adapter_scenarios import faults_with_adapter, with_adapter
+from tests.simulation.added_faults import ADDED, with_added
 from tests.simulation.date_scenarios import with_dates
 from tests.simulation.faults import Fault
 from tests.simulation.faults import made_from as faults_of
@@ -36,6 +39,10 @@ FLAGS = {
     "dates": "additional fields and schedules in local time, often when clocks change or a year ends",
     "hpas": "the autoscalers are HPAs, whose memories are stored in ScalingMemory objects",
     "shards": "three replicas share the namespaces",
+    "restores": "etcd is restored from a backup, too",
+    "balancer": "one of two API servers is behind, too",
+    "schemas": "the CRDs are deleted, or a schema prunes or rejects a field of the status, too",
+    "samples": "samples are lost, and counters are reset, too",
 }
 SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "": scenario_of,
@@ -56,6 +63,23 @@ FAULTS: dict[str, Callable[[Scenario], tuple[Fault, ...]]] = {
     "hpas shards": faults_with_hpas,
 }
 """Those with faults of their own."""
+
+WITHOUT_ADDED = ("adapter", "fields", "dates")
+
+
+def scenario_for(flags: str, seed: int) -> Scenario:
+    """That of these flags, some of which choose the scenario and others add faults. Raises KeyError."""
+    scenario, added = SCENARIOS[_chosen_by(flags)](seed), added_by(flags)
+    return msgspec.structs.replace(scenario, added_faults=added) if added else scenario
+
+
+def added_by(flags: str) -> tuple[str, ...]:
+    """The flags among these that add faults."""
+    return tuple(each for each in flags.split() if each in ADDED)
+
+
+def _chosen_by(flags: str) -> str:
+    return " ".join(each for each in flags.split() if each not in ADDED)
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,8 +123,12 @@ def main(arguments: Sequence[str]) -> int:
     if given.large:
         return run_large(given.objects, seed=given.seed or 0)
     chosen = " ".join(flag for flag in FLAGS if getattr(given, flag))
-    if chosen not in SCENARIOS:
-        parser.error("only --hpas and --shards can be combined")
+    if _chosen_by(chosen) not in SCENARIOS:
+        parser.error("only --hpas, --shards and flags that add faults can be combined")
+    if added_by(chosen) and _chosen_by(chosen) in WITHOUT_ADDED:
+        parser.error(
+            "--adapter, --fields and --dates cannot be combined with flags that add faults"
+        )
     if given.seed is not None:
         return replay(given.seed, given.faults, scenarios=chosen)
     return run_all(given.seeds, given.processes, scenarios=chosen, is_recorded=given.record)
@@ -137,8 +165,8 @@ def simulated(
     seed: int, chosen: str | None = None, *, scenarios: str, trace: bool = False
 ) -> Verdict:
     """A seed with the scenario of a flag, and all of its faults or some by number."""
-    scenario = SCENARIOS[scenarios](seed)
-    every = FAULTS.get(scenarios, faults_of)(scenario)
+    scenario = scenario_for(scenarios, seed)
+    every = with_added(scenario, FAULTS.get(_chosen_by(scenarios), faults_of)(scenario))
     if chosen is not None:
         every = tuple(every[int(number)] for number in chosen.split(",") if number)
     return simulate(seed, every, scenario=scenario, trace=trace)
@@ -186,11 +214,19 @@ def regression(outcome: Outcome, scenarios: str) -> Regression:
 
 def _outcomes(seeds: range, processes: int, *, scenarios: str) -> Iterator[Outcome]:
     outcome = functools.partial(outcome_of, scenarios=scenarios)
+    _load()
     if processes == 1:
         yield from map(outcome, seeds)
         return
     with concurrent.futures.ProcessPoolExecutor(processes) as pool:
-        yield from pool.map(outcome, seeds, chunksize=5)
+        yield from pool.map(outcome, seeds)
+
+
+def _load() -> None:
+    """Import what the first seed would, for all processes, and exempt it from each garbage collection."""
+    importlib.import_module("kubernetes_asyncio.config")
+    gc.collect()
+    gc.freeze()
 
 
 def outcome_of(seed: int, *, scenarios: str) -> Outcome:
@@ -219,10 +255,11 @@ def numbers_of(verdict: Verdict, small: Verdict) -> str:
 def described(verdict: Verdict, small: Verdict) -> Iterator[str]:
     """A failing seed and the faults that it takes, for the developer."""
     seed, numbers = verdict.scenario.seed, numbers_of(verdict, small)
+    added = " ".join(verdict.scenario.added_faults)
     flag = next(
-        flags_of(name)
-        for name, made_from in SCENARIOS.items()
-        if made_from(seed) == verdict.scenario
+        flags_of(flags)
+        for flags in (f"{name} {added}" for name in SCENARIOS)
+        if scenario_for(flags, seed) == verdict.scenario
     )
     yield f"seed {seed} fails: python -m tests.simulation --seed {seed}{flag} --faults '{numbers}'"
     yield from (f"    {fault}" for fault in small.faults)

@@ -25,6 +25,7 @@ from tests.simulation.metrics_pipeline import SERVED_GROUPS, MetricsPipeline
 from tests.simulation.network import Connection, Request, Response, rendered
 from tests.simulation.ownership import Ownership
 from tests.simulation.rights import REVIEWS
+from tests.simulation.spoiled_responses import spoiled
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
@@ -32,11 +33,6 @@ from tests.simulation.workloads import Workload
 AUTOSCALERS = ("loadautoscalers", "horizontalpodautoscalers")
 UPGRADED_AT_SECONDS = 150.0
 REASONS = {403: "Forbidden", 422: "Invalid"}
-GARBAGE = (
-    b"<html>upstream connect error</html>", b"", b"null", b"[]", b'{"items": {}}', b'{"items": "many"',
-    b'{"kind":"ExternalMetricValueList","items":[{"metricName":"x","metricLabels":null,"timestamp":null,"value":"NaN"}]}',
-    b'{"kind":"MetricValueList","items":[null]}',
-)  # fmt: skip
 
 
 class Disturbance(msgspec.Struct, kw_only=True):
@@ -44,7 +40,8 @@ class Disturbance(msgspec.Struct, kw_only=True):
 
     `how`: hang (never answered), lost (done, then the connection breaks), cut (not done, and it breaks),
     torn (done, and it breaks in the middle of the answer), slow (by `seconds`), error (`status`, and
-    Retry-After when `seconds` is set), garbage, partial (half the items), empty, conflict (another writer was there a moment earlier).
+    Retry-After when `seconds` is set), garbage, partial (half the items), gaps (without some items),
+    other half (without the first items), reset (values that begin at zero again), empty, conflict (another writer was there a moment earlier).
     """
 
     how: str
@@ -75,6 +72,10 @@ class ApiServer:
         self.disturbances: list[Disturbance] = []
         self.workloads: dict[str, Workload] = {}
         self.discovery_with_nulls = False
+        self.lags_seconds: tuple[float, ...] = ()
+        """How far the watch caches of the API servers behind a balancer are behind; empty: there is one server."""
+        self.pruned_fields: frozenset[str] = frozenset()
+        """Of a status, which the schema of the CustomResourceDefinition does not have."""
         self.ownership = Ownership(journal)
         self.memories = MemoryObjects(timeline, cluster, journal)
         self.pipeline: MetricsPipeline | None = None
@@ -157,7 +158,7 @@ class ApiServer:
     ) -> None:
         """Send the response, or what a fault makes of it."""
         how = disturbance.how if disturbance else ""
-        response = self._spoiled(how, response)
+        response = spoiled(how, response, self._random)
         if how in ("lost", "torn"):
             self._journal.lose_answer(self._timeline.now)
             self._measured(request, measured, None)
@@ -168,13 +169,6 @@ class ApiServer:
         self._measured(request, measured, response)
         response = self._tamper.answer(request, response)
         self._timeline.after(self._random.uniform(0.0005, 0.002), connection.answer, response)
-
-    def _spoiled(self, how: str, response: Response) -> Response:
-        if how == "garbage":
-            return Response(body=self._random.choice(GARBAGE))
-        if how in ("empty", "partial") and response.ok:
-            return metrics_apis.without(response, share=0.0 if how == "empty" else 0.5)
-        return response
 
     def _answer(self, request: Request, measured: Measured | None) -> Response:
         try:
@@ -223,6 +217,8 @@ class ApiServer:
         return {"touched": str(self._cluster.version)}
 
     def _watch(self, request: Request, connection: Connection) -> None:
+        if self.lags_seconds and connection.lag_seconds is None:
+            connection.lag_seconds = self._random.choice(self.lags_seconds)
         parts = request.parts
         plural, namespace = parts[-1], parts[-2] if "namespaces" in parts else ""
         seconds = float(request.params.get("timeoutSeconds", "300"))
@@ -327,11 +323,10 @@ class ApiServer:
     def _status(self, request: Request, *, plural: str, namespace: str, name: str) -> Response:
         given = msgspec.json.decode(request.body)
         collection = self._cluster[plural]
+        pruned = self.pruned_fields if plural == "loadautoscalers" else frozenset()
+        stored = {field: value for field, value in given["status"].items() if field not in pruned}
         collection.update(
-            namespace,
-            name,
-            lambda found: found.update(status=given["status"]),
-            given=given["metadata"],
+            namespace, name, lambda found: found.update(status=stored), given=given["metadata"]
         )
         size = len(msgspec.json.encode(given["status"]))
         self._journal.status_bytes_max = max(self._journal.status_bytes_max, size)
@@ -341,6 +336,7 @@ class ApiServer:
                 at=self._timeline.now, process=request.process, key=key, bytes=size,
                 path=request.path, fields=tuple(given["status"]),
                 has_metrics=bool(given["status"].get("currentMetrics")),
+                loses_history="history" in pruned,
             )
         )  # fmt: skip
         return Response(body=collection.encoded(namespace, name))

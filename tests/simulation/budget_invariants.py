@@ -14,6 +14,8 @@ from wire.kube.client import BUSY_RETRIES_MAX
 # An event whose write fails is written again, at most so often.
 EVENT_TRIES = 12
 NO_FIELDS = Fields()
+# Faults of metrics that are different in each response.
+CHANGING = ("garbage", "gaps")
 
 
 def within_budgets(run: Run) -> Iterator[Violation]:
@@ -30,7 +32,9 @@ def within_budgets(run: Run) -> Iterator[Violation]:
     requests = _of_scalers(run, journal.requests)
     events = sum(number for name, number in requests.items() if name.endswith(" events"))
     changes = len(journal.scales) + count * (faults + 1) + sum(map(_reported, scenario.autoscalers))
-    unreliable = sum(fault.seconds / 30 for fault in run.faults if fault.kind in ("api", "writes"))
+    unreliable = sum(
+        fault.seconds / 30 for fault in run.faults if fault.kind in ("api", "writes", "restore")
+    )
     # A metric, or kube-apiserver, that fails now and then, or each time in another way, changes a condition each time; of an HPA, each failure is an event.
     unsteady = [
         each
@@ -39,7 +43,7 @@ def within_budgets(run: Run) -> Iterator[Violation]:
         or (each.kind == "api" and each.share < 1)
         or (
             each.kind == "metrics"
-            and (each.share < 1 or each.how == "garbage" or not scenario.kind.reports_changes_only)
+            and (each.share < 1 or each.how in CHANGING or not scenario.kind.reports_changes_only)
         )
     ]
     changes += count * round(sum(each.seconds for each in unsteady) / scenario.period)

@@ -61,7 +61,6 @@ class Skews:
 
 def _lives(run: Run, target: str) -> list[_Life]:
     journal = run.journal
-    stores = journal.statuses if run.scenario.kind.keeps_history else journal.memories_stored
     begins = []
     for each in journal.target_requests:
         if each.target == target and (not begins or begins[-1][0] != each.process):
@@ -71,7 +70,7 @@ def _lives(run: Run, target: str) -> list[_Life]:
         end = begins[number + 1][1] if number + 1 < len(begins) else run.scenario.end
         stored = [
             each.at
-            for each in stores
+            for each in run.stores_of_memories
             if each.key == target and each.process == process and begin <= each.at <= end
         ]
         lives.append(_Life(process, begin, max(stored, default=None)))

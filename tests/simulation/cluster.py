@@ -5,7 +5,7 @@ is still remembered and is refused with 410 from an older one.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -16,6 +16,8 @@ from tests.simulation.timeline import Timeline
 BOOKMARK_SECONDS = 60.0
 WATCH_LATENCY_SECONDS = 0.002
 HISTORY_MAX = 1000
+# By `etcdutl snapshot restore --bump-revision`: later than all that a client has seen.
+REVISIONS_BUMPED = 1_000_000
 
 Document = dict[str, Any]
 
@@ -45,13 +47,24 @@ class Watcher:
         self.connection = connection
         self.namespace = namespace
         self.process = ""
+        self.since = 0
         self._last = 0.0
 
-    def send(self, kind: str, encoded: bytes, *, delay: float = WATCH_LATENCY_SECONDS) -> None:
-        """One event, never before an earlier one; a stale watch cache holds it back."""
+    def send(
+        self,
+        kind: str,
+        encoded: bytes,
+        *,
+        delay: float = WATCH_LATENCY_SECONDS,
+        at: float | None = None,
+    ) -> None:
+        """One event, of now or of an earlier time, never before an earlier event; a watch cache that is stale or behind holds it back."""
+        if self.collection.cluster.version < self.since:
+            return  # as kube-apiserver: nothing, until there are versions after the one that the watch begins with
         timeline = self.collection.cluster.timeline
         held = self.collection.cluster.held_until(self.process, self.collection.plural)
-        self._last = max(self._last, timeline.now + delay, held)
+        shown = (timeline.now if at is None else at) + (self.connection.lag_seconds or 0.0)
+        self._last = max(self._last, timeline.now + delay, shown, held)
         timeline.at(
             self._last, self._deliver, b'{"type":"%b","object":%b}\n' % (kind.encode(), encoded)
         )
@@ -76,7 +89,7 @@ class Watcher:
 
     def repeat(self) -> None:
         """The last event once more."""
-        for _, kind, of, encoded in tuple(self.collection.history)[-1:]:
+        for _, kind, of, encoded, _ in tuple(self.collection.history)[-1:]:
             if self.namespace in ("", of):
                 self.send(kind, encoded)
 
@@ -102,7 +115,7 @@ class Collection:
         self.objects: dict[tuple[str, str], Document] = {}
         self.watchers: set[Watcher] = set()
         self._encoded: dict[tuple[str, str], bytes] = {}
-        self.history: deque[tuple[int, str, str, bytes]] = deque()
+        self.history: deque[tuple[int, str, str, bytes, float]] = deque()
         self._forgotten_version = 0
         self._pages: dict[str, tuple[int, list[bytes]]] = {}
 
@@ -198,12 +211,12 @@ class Collection:
                 410, "Expired", f"too old resource version: {since} ({self._forgotten_version})"
             )
         watcher = Watcher(self, connection, namespace)
-        watcher.process = process
+        watcher.process, watcher.since = process, since
         connection.begin_stream()
         connection.on_closed.append(watcher.closed)
-        for at, kind, of, encoded in self.history:
-            if at > since and (not namespace or of == namespace):
-                watcher.send(kind, encoded)
+        for at_version, kind, of, encoded, at in self.history:
+            if at_version > since and (not namespace or of == namespace):
+                watcher.send(kind, encoded, at=at)
         self.watchers.add(watcher)
         self.cluster.timeline.after(seconds, watcher.end)
         self.cluster.timeline.after(BOOKMARK_SECONDS, watcher.bookmark)
@@ -213,6 +226,19 @@ class Collection:
         self.history.clear()
         self._pages.clear()
         self._forgotten_version = self.cluster.version
+
+    def restore(self, objects: Mapping[tuple[str, str], Document]) -> None:
+        """Replace all objects, as etcd does from a backup: no watch sees it, and the history begins with the present version."""
+        self.compact()
+        before, self.objects = self.objects, {**objects}
+        self._encoded = {key: msgspec.json.encode(each) for key, each in objects.items()}
+        for listener in self.cluster.listeners:
+            for key, document in before.items():
+                if key not in objects:
+                    listener(self, "DELETED", document)
+            for key, document in objects.items():
+                if before.get(key) != document:
+                    listener(self, "MODIFIED", document)
 
     def _store(self, key: tuple[str, str], document: Document, kind: str) -> Document:
         document["metadata"]["resourceVersion"] = str(self.cluster.new_version())
@@ -225,12 +251,21 @@ class Collection:
         namespace = document["metadata"]["namespace"]
         for listener in self.cluster.listeners:
             listener(self, kind, document)
-        self.history.append((self.cluster.version, kind, namespace, encoded))
+        now = self.cluster.timeline.now
+        self.history.append((self.cluster.version, kind, namespace, encoded, now))
         if len(self.history) > HISTORY_MAX:
             self._forgotten_version = self.history.popleft()[0]
         for watcher in tuple(self.watchers):
             if not watcher.namespace or watcher.namespace == namespace:
                 watcher.send(kind, encoded)
+
+
+class Backup(msgspec.Struct, frozen=True):
+    """All objects by their collection, as they were at this time."""
+
+    at: float
+    version: int
+    objects: dict[str, dict[tuple[str, str], Document]]
 
 
 class Cluster:
@@ -253,6 +288,17 @@ class Cluster:
 
     def __getitem__(self, plural: str) -> Collection:
         return self.collections[plural]
+
+    def backup(self) -> Backup:
+        """Of this moment."""
+        objects = {plural: {**each.objects} for plural, each in self.collections.items()}
+        return Backup(self.timeline.now, self.version, objects)
+
+    def restore(self, backup: Backup, *, is_bumped: bool) -> None:
+        """All objects are those of the backup. The versions, too, or later than all before, as with `--bump-revision --mark-compacted`."""
+        self.version = self.version + REVISIONS_BUMPED if is_bumped else backup.version
+        for plural, objects in backup.objects.items():
+            self.collections[plural].restore(objects)
 
     def new_version(self) -> int:
         """The next of the one counter."""

@@ -1,5 +1,6 @@
 """The model API server's discovery documents: all groups in one answer, or the plain list of them."""
 
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -33,19 +34,27 @@ def documents(request: Request, *, nulls: bool) -> Response:
     that serves no aggregated discovery: with `"verbs": null` in it.
     """
     is_core = request.path == "/api"
-    names = [name for name in RESOURCES if ("/" not in name) == is_core]
     if "apidiscovery" not in request.headers.get("accept", ""):
-        return Response(body=msgspec.json.encode(_plain(names, is_core=is_core)))
-    items = [_group(name) for name in names]
+        return Response(body=_plain(is_core=is_core))
+    headers = {
+        "Content-Type": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    }
+    return Response(body=_aggregated(is_core=is_core, nulls=nulls), headers=headers)
+
+
+@cache
+def _aggregated(*, is_core: bool, nulls: bool) -> bytes:
+    items = [_group(name) for name in _names(is_core=is_core)]
     if nulls and not is_core:
         items.append(_GROUP_WITH_NULLS)
     document = {
         "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items,
     }  # fmt: skip
-    headers = {
-        "Content-Type": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-    }
-    return Response(body=msgspec.json.encode(document), headers=headers)
+    return msgspec.json.encode(document)
+
+
+def _names(*, is_core: bool) -> list[str]:
+    return [name for name in RESOURCES if ("/" not in name) == is_core]
 
 
 def _group(name: str) -> dict[str, Any]:
@@ -68,15 +77,16 @@ def _group(name: str) -> dict[str, Any]:
     return {"metadata": {"name": group, "creationTimestamp": None}, "versions": versions}
 
 
-def _plain(names: list[str], *, is_core: bool) -> dict[str, Any]:
+@cache
+def _plain(*, is_core: bool) -> bytes:
     if is_core:
-        return {"kind": "APIVersions", "versions": ["v1"]}
+        return msgspec.json.encode({"kind": "APIVersions", "versions": ["v1"]})
     groups = []
-    for name in names:
+    for name in _names(is_core=is_core):
         group, _, version = name.partition("/")
         listed = {"groupVersion": name, "version": version}
         groups.append({"name": group, "versions": [listed], "preferredVersion": listed})
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+    return msgspec.json.encode({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 
 
 _GROUP_WITH_NULLS = {

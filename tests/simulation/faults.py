@@ -209,6 +209,8 @@ def matcher(fault: Fault) -> Callable[[Request], bool]:
         )
     if fault.kind == "crd":
         return lambda request: any(each in request.parts for each in CUSTOM_RESOURCES)
+    if fault.kind == "restore":
+        return lambda _: True
     if fault.kind == "discovery":
         return lambda request: request.path in ("/api", "/apis")
     return lambda request: not request.is_watch

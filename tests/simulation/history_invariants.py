@@ -17,6 +17,7 @@ from tests.simulation.clock_skew import SKEW_SECONDS, Skew, Skews
 from tests.simulation.invariants import Run, Violation, deadline_seconds
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.liveness_invariants import INVARIANTS
+from tests.simulation.lost_memories import lost_memories
 from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.metrics_apis import CANDIDATE_RATIO, UNITS_PER_REPLICA
 from tests.simulation.objects import rules_document
@@ -36,6 +37,7 @@ def stabilized(run: Run) -> Iterator[Violation]:
         if not plan.follows_a_queue or window <= 0:
             continue
         remembered, skews = _remembered(run, plan), Skews(run, plan.key)
+        lost = lost_memories(run, plan.key)
         for written in run.journal.scales:
             current = written.read.replicas
             if written.target != plan.key or written.after >= current or run.is_forced(written):
@@ -48,6 +50,7 @@ def stabilized(run: Run) -> Iterator[Violation]:
                     if end > since
                     and end > since + skews.between(end, written.sent_at).early_seconds
                     and begin < written.sent_at - 1
+                    and not any(each.hides(begin, written.sent_at) for each in lost)
                 ),
                 default=0,
             )
@@ -209,6 +212,15 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
         ]  # fmt: skip
         is_unread = _began_without_memories(run, written)
         known = [changes, _own(changes, written)] if is_unread else [changes]
+        lost = lost_memories(run, plan.key)
+        if lost:
+            known.append(
+                [
+                    each for each in changes
+                    if each.process == written.process
+                    or not any(span.hides(each.at, written.sent_at) for span in lost)
+                ]
+            )  # fmt: skip
         skews = Skews(run, plan.key)
         limits = [
             limit_of(plan, current, written, _as_stored(run, written, each), skews)
@@ -293,13 +305,11 @@ def _stored_replicas(run: Run, change: ScaleWritten) -> int:
 
 
 def _is_stored(run: Run, change: ScaleWritten, until: float) -> bool:
-    journal = run.journal
-    stored = journal.statuses if run.scenario.kind.keeps_history else journal.memories_stored
     return any(
         each.key == change.target
         and each.process == change.process
         and change.at <= each.at < until
-        for each in stored
+        for each in run.stores_of_memories
     )
 
 

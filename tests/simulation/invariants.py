@@ -5,22 +5,31 @@ the time that news needs to reach it, and what was measured a moment before a pr
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
 from scaler.cluster.rescale import AGE_SECONDS_MIN
 from tests.simulation.faults import Fault
-from tests.simulation.journal import Bounds, Journal, ScaleWritten, TargetVersion
+from tests.simulation.journal import (
+    Bounds,
+    Journal,
+    MemoryStored,
+    ScaleWritten,
+    StatusWritten,
+    TargetVersion,
+)
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
 
 # After the last fault: a restart, a Lease that has to run out, a watch whose backoff has grown.
 RECOVERY_SECONDS = 150.0
 # News travels by watches; after these faults it may be late by the length of the fault and a backoff.
-DELAYING_NEWS = ("api", "watches", "partition", "pause", "crd")
+DELAYING_NEWS = ("api", "watches", "partition", "pause", "crd", "restore")
 BACKOFF_SECONDS = 65.0
 # From a change to the event of a watch, and until what it shows is read.
 WATCH_SECONDS = 1.0
+# From the end of a connection until the next watch, after the first pause of a backoff.
+REOPENED_SECONDS = 3.0
 # A watch that hangs is given up when the server's time limit is over by 10 s.
 SILENT_WATCH_SECONDS = 315.0
 EVERYTHING = float("inf")
@@ -49,6 +58,13 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """From when on everything has to be as if nothing had happened."""
         return self.scenario.calm_at + RECOVERY_SECONDS
 
+    @property
+    def stores_of_memories(self) -> Sequence[StatusWritten] | Sequence[MemoryStored]:
+        """When what a process remembers of an autoscaler was stored: in its status, or in a ScalingMemory."""
+        if not self.scenario.kind.keeps_history:
+            return self.journal.memories_stored
+        return [each for each in self.journal.statuses if not each.loses_history]
+
     def plan_of(self, target: str) -> AutoscalerPlan:
         """The autoscaler that belongs to the target."""
         return next(plan for plan in self.scenario.autoscalers if plan.key == target)
@@ -56,7 +72,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def known_since(self, at: float) -> float:
         """How old the newest news may be that a process acts on at this moment."""
         period = self.scenario.period
-        since = at - 2 * period - 5
+        since = at - 2 * period - 5 - self._lag_seconds(at)
         for fault in sorted(self.faults, key=lambda each: -each.at):
             silent = SILENT_WATCH_SECONDS if fault.how == "hang" else BACKOFF_SECONDS
             over = fault.at + fault.seconds + silent
@@ -67,8 +83,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def news_since(self, at: float) -> float:
         """The same of what a watch shows at once, if no fault delays it."""
         since = self.known_since(at)
-        is_late = since < at - 2 * self.scenario.period - 5
-        return since if is_late else at - WATCH_SECONDS
+        lag_seconds = self._lag_seconds(at)
+        is_late = since < at - 2 * self.scenario.period - 5 - lag_seconds
+        return since if is_late else at - WATCH_SECONDS - lag_seconds
+
+    def _lag_seconds(self, at: float) -> float:
+        """By how many seconds the news of a watch may be behind, because an API server is; the watches are opened again at its begin and end."""
+        found = 0.0
+        for fault in self.faults:
+            over = fault.at + fault.seconds
+            if fault.kind == "balancer" and fault.at <= at <= over + REOPENED_SECONDS:
+                is_reopening = at <= fault.at + REOPENED_SECONDS or at >= over
+                found = max(found, fault.amount + (REOPENED_SECONDS if is_reopening else 0.0))
+        return found
 
     def targets_known(self, target: str, at: float) -> list[TargetVersion]:
         """Every version of a target that a process may have read when it acts at this moment."""
@@ -143,8 +170,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return [*before[-1:], *(each for each in versions if each.at > since)]
 
     def lease_was_touched(self, at: float) -> bool:
-        """Whether a user deleted or took the Lease a moment ago, which lets a second leader in until the first one renews."""
+        """Whether a user deleted or took the Lease a moment ago, or it was restored, which lets a second leader in until the first one renews."""
         deleted = [fault.at for fault in self.faults if fault.how.startswith("lease-")]
+        deleted += [each.at for each in self.journal.restores]
         return any(each <= at <= each + 2 * self.scenario.lease_seconds for each in deleted)
 
     def is_forced(self, written: ScaleWritten) -> bool:

@@ -91,6 +91,8 @@ class StatusWritten(msgspec.Struct, frozen=True, kw_only=True):
     fields: tuple[str, ...] = ()
     has_metrics: bool = False
     """Whether it shows current metrics."""
+    loses_history: bool = False
+    """Whether the server has stored it without the history."""
 
 
 class MemoryStored(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +157,13 @@ class ClockStepped(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     replica: str
     offset_seconds: float
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """From now on all objects are those of a moment in the past: what was stored since then is lost."""
+
+    at: float
+    backup_at: float
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,6 +239,7 @@ class Journal:
         self.namespaces = tuple(dict.fromkeys(namespaces))
         self.is_sharded = is_sharded
         self.disturbed: list[Disturbed] = []
+        self.restores: list[Restored] = []
         self.clocks_stepped: list[ClockStepped] = []
         self.target_requests: list[TargetRequest] = []
         self.targets: dict[str, list[TargetVersion]] = defaultdict(list)

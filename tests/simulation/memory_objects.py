@@ -71,6 +71,25 @@ class MemoryObjects:
                 )
             self._note("", {keys[uid]: None for uid in histories if uid in keys}, is_damage=True)
 
+    def histories(self) -> dict[str, Document]:
+        """By the keys of the HPAs that exist now."""
+        keys, found = self._keys(), dict[str, Document]()
+        for each in self._cluster[MEMORIES].objects.values():
+            for uid, history in each["histories"].items():
+                if uid in keys:
+                    found[keys[uid]] = history
+        return found
+
+    def restored(self, before: dict[str, Document]) -> None:
+        """The histories were `before`, and those of a backup are in their place."""
+        now = self.histories()
+        changed: dict[str, int | None] = {
+            key: now[key]["replicas"] if key in now else None
+            for key in before | now
+            if before.get(key) != now.get(key)
+        }
+        self._note("", changed, is_damage=True)
+
     def _note_written(self, request: Request, name: str, before: Document, after: Document) -> None:
         written = MemoryObjectWritten(
             at=self._timeline.now, process=request.process, name=name, bytes=len(request.body)

@@ -3,7 +3,6 @@
 Every load is meant as `UNITS_PER_REPLICA` for one replica, whichever kind of metric shows it.
 """
 
-import math
 from typing import Any
 
 import msgspec
@@ -105,20 +104,14 @@ def total(document: Document | None) -> float | None:
     """The sum of the values in a list, None of an empty one. Raises KeyError, TypeError and ValueError."""
     if document is None or not document["items"]:
         return None
-    return sum(_value_milli(each) for each in document["items"]) / 1000
+    return sum(value_milli(each) for each in document["items"]) / 1000
 
 
-def _value_milli(item: Document) -> int:
+def value_milli(item: Document) -> int:
+    """That of an item of a list, in thousandths. Raises KeyError, TypeError and ValueError."""
     if "value" in item:
         return milli(item["value"])
     return sum(milli(each["usage"]["cpu"]) for each in item["containers"])
-
-
-def without(response: Response, *, share: float) -> Response:
-    """The same list with only this share of its items."""
-    document = msgspec.json.decode(response.body)
-    document["items"] = document["items"][: math.ceil(len(document["items"]) * share)]
-    return Response(body=msgspec.json.encode(document))
 
 
 def _pod_value(workload: Workload, pod: str, value: float, now: float) -> Document:

@@ -87,6 +87,8 @@ class ProcessEnd(asyncio.Transport):
         self._closing = False
         self._is_lost = False
         self.is_open = True
+        self.lag_seconds: float | None = None
+        """How far the watch cache of the API server at its other end is behind; None until a balancer has chosen one."""
         self.on_closed: list[Callable[[], None]] = []
         """What the other side wants to be called when the process gives the connection up."""
 
@@ -186,7 +188,7 @@ class Connection(ProcessEnd):
         if self._closing or not self.is_open:
             return
         self._received += bytes(data)
-        while True:
+        while self._received:
             request, self._received = whole_request(
                 self._received, self._process, self._wire.timeline.now
             )

@@ -14,7 +14,7 @@ from tests.simulation.metrics_apis import (
     UNITS_PER_REPLICA,
     metric_spec,
 )
-from tests.simulation.scenario import AutoscalerPlan, Rules
+from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Rules, Scenario
 from wire.api.loadline import API_VERSION
 
 PANIC_PERCENT = 200
@@ -202,3 +202,27 @@ def _add_to_behavior(spec: Document, fields: Fields) -> None:
 
 def _time(world_seconds: int, epoch: int) -> str:
     return datetime.fromtimestamp(epoch + world_seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def plural_of(autoscaler: Document) -> str:
+    """The resource of an autoscaler."""
+    is_hpa = autoscaler.get("kind") == "HorizontalPodAutoscaler"
+    return "horizontalpodautoscalers" if is_hpa else "loadautoscalers"
+
+
+def bounds(scenario: Scenario, plural: str, found: Document, now: float) -> tuple[int, int]:
+    """Those of an autoscaler that apply now, with the schedule."""
+    metadata, spec = found["metadata"], found["spec"]
+    if plural == "loadautoscalers":
+        key = f"{metadata['namespace']}/{spec['scaleTargetRef']['name']}"
+        plan = next(each for each in scenario.autoscalers if each.key == key)
+        window = plan.fields.window
+        if window is not None and _is_active(window, now):
+            return window.min_replicas, window.max_replicas
+    return spec["minReplicas"], spec["maxReplicas"]
+
+
+def _is_active(window: Window, now: float) -> bool:
+    """Whether its bounds apply, as far as a clock that is a second ahead can say."""
+    ahead = now + CLOCK_ERROR_SECONDS
+    return any(begin <= ahead < end for begin, end in window.periods)

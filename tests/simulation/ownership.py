@@ -1,5 +1,7 @@
 """Which process owns which namespace, from the Leases that the model API server keeps."""
 
+from collections.abc import Iterable
+
 from scaler.cluster.shards.assignment import shard_of
 from tests.simulation.cluster import Document
 from tests.simulation.journal import Held, Journal
@@ -17,9 +19,24 @@ class Ownership:
     def written(self, at: float, process: str, lease: Document) -> None:
         """A process has written a Lease; without one, someone else has."""
         name, holder = lease["metadata"]["name"], lease["spec"].get("holderIdentity") or ""
-        if holder and process and "-shard-" not in name:
-            self._processes.setdefault(holder, process)
+        is_new = bool(
+            holder and process and "-shard-" not in name and holder not in self._processes
+        )
+        if is_new:
+            self._processes[holder] = process
+        elif self._holders.get(name) == holder:
+            return  # A renewal changes no owner.
         self._holders[name] = holder
+        self._note_owners(at)
+
+    def restored(self, at: float, leases: Iterable[Document]) -> None:
+        """These are all that there are now."""
+        self._holders = {
+            each["metadata"]["name"]: each["spec"].get("holderIdentity") or "" for each in leases
+        }
+        self._note_owners(at)
+
+    def _note_owners(self, at: float) -> None:
         for namespace in self._journal.namespaces:
             owner = self._owner(namespace)
             if owner != self._owners.get(namespace, ""):

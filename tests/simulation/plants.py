@@ -16,6 +16,8 @@ import msgspec
 
 from tests.simulation.adapter_scenarios import faults_with_adapter, with_adapter
 from tests.simulation.adapter_tampering import PLANTED_BEHIND_THE_ADAPTER
+from tests.simulation.added_faults import with_added
+from tests.simulation.added_tampering import PLANTED_WITH_ADDED_FAULTS
 from tests.simulation.date_scenarios import with_dates
 from tests.simulation.date_tampering import PLANTED_IN_DATES
 from tests.simulation.decision_tampering import PLANTED_IN_DECISIONS
@@ -36,6 +38,7 @@ EVERY: tuple[Callable[[], Tamper], ...] = (
     + PLANTED_IN_DECISIONS
     + PLANTED_IN_DATES
     + PLANTED_BEHIND_THE_ADAPTER
+    + PLANTED_WITH_ADDED_FAULTS
 )
 RECORDED = Path(__file__).with_name("detection_rates.json")
 SEEDS = 200
@@ -92,7 +95,8 @@ def violations(seed: int, tamper: Tamper, *, is_planted: bool = True) -> tuple[V
         faults = tuple(each for each in faults_with_fields(scenario) if each.kind == "rollout")
     else:
         scenario = _measured_by(made_from(seed), tamper.groups)
-        faults = faults_of(scenario, tamper.theme)
+        scenario = msgspec.structs.replace(scenario, added_faults=tamper.added)
+        faults = with_added(scenario, faults_of(scenario, tamper.theme))
     return simulate(seed, faults, tamper=planted, scenario=scenario).violations
 
 

@@ -7,6 +7,7 @@ process may have seen one state or another one, each of them counts.
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -26,18 +27,26 @@ REPEATED_SECONDS = 1.0
 # Around the deadline of a metric it is open whether an answer still counts.
 DEADLINE_ERROR_SECONDS = 0.2
 
+# Two invariants ask for the same reconciles of one run, a third one for those before a write.
+_WANTED_MAX = 16_384
+
 Answers = tuple[Document | None, ...]
 """One for each metric of the spec; None: it is invalid."""
 
 
-class Reconcile(msgspec.Struct, frozen=True, kw_only=True):
+class Reconcile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """Of one target by one process. `at` is its first request for a metric, `until` the last answer to one."""
 
+    plan: AutoscalerPlan
     at: float
     until: float
     process: str
     answers: tuple[Answers, ...]
     """All that it may have got: an answer that is late may count or not."""
+    pods: tuple[tuple[Document, ...], ...]
+    """All lists of pods that it may have known."""
+    clocks: tuple[float, ...]
+    """What it may have taken for the time, in Unix seconds."""
 
 
 def reconciles_of(run: Run, plan: AutoscalerPlan) -> Iterator[Reconcile]:
@@ -92,11 +101,15 @@ def _reconcile(
 ) -> Reconcile:
     possible = [_possible(run, plan, answered.get(group)) for group in plan.groups]
     times = [each.at for each in answered.values() if each is not None]
+    process, at, until = requests[0].process, requests[0].at, max((*times, requests[-1].at))
     return Reconcile(
-        at=requests[0].at,
-        until=max((*times, requests[-1].at)),
-        process=requests[0].process,
+        plan=plan,
+        at=at,
+        until=until,
+        process=process,
         answers=tuple(itertools.product(*possible)),
+        pods=tuple(_pods_known(run, plan, at, _decided_at(run, plan, process, at, until))),
+        clocks=_clocks(run, plan, process, at, until),
     )
 
 
@@ -117,20 +130,21 @@ def _possible(
     return [measured.document, None] if is_open else [measured.document]
 
 
-def wanted(
-    run: Run, plan: AutoscalerPlan, reconcile: Reconcile, versions: Sequence[TargetVersion]
-) -> set[int | None]:
+def wanted(reconcile: Reconcile, versions: Sequence[TargetVersion]) -> set[int | None]:
     """What the metrics may have wanted, of a target that had one of these versions; None: no change."""
-    pods = _pods_known(run, plan, reconcile)
-    clocks = _clocks(run, plan, reconcile)
-    found = set()
     states = {(each.replicas, each.pods) for each in versions}
-    for (replicas, status), seen, now, answers in itertools.product(
-        states, pods, clocks, reconcile.answers
-    ):
+    return set[int | None]().union(*(_wanted_of(reconcile, *state) for state in states))
+
+
+@lru_cache(maxsize=_WANTED_MAX)
+def _wanted_of(reconcile: Reconcile, replicas: int, status: int) -> frozenset[int | None]:
+    """The same of a target with so many replicas by its spec and its status."""
+    found = set()
+    for seen, now in itertools.product(reconcile.pods, reconcile.clocks):
         target = Target(spec_replicas=replicas, status_replicas=status, pods=seen, now=now)
-        found.add(_combined(plan, target, answers))
-    return found
+        for answers in reconcile.answers:
+            found.add(_combined(reconcile.plan, target, answers))
+    return frozenset(found)
 
 
 def _combined(plan: AutoscalerPlan, target: Target, answers: Answers) -> int | None:
@@ -145,29 +159,33 @@ def _combined(plan: AutoscalerPlan, target: Target, answers: Answers) -> int | N
     return max(valid)
 
 
-def _pods_known(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> list[tuple[Document, ...]]:
+def _pods_known(
+    run: Run, plan: AutoscalerPlan, at: float, decided_at: float
+) -> list[tuple[Document, ...]]:
     if plan.follows_a_queue:
         return [()]  # an external metric needs none
     lists = run.journal.pods[plan.key]
-    since, until = run.news_since(reconcile.at), _decided_at(run, plan, reconcile)
+    since = run.news_since(at)
     before = [each for each in lists if each.at <= since]
-    during: list[PodList] = [each for each in lists if since < each.at <= until]
+    during: list[PodList] = [each for each in lists if since < each.at <= decided_at]
     return [each.pods for each in (*before[-1:], *during)] or [()]
 
 
-def _decided_at(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> float:
+def _decided_at(run: Run, plan: AutoscalerPlan, process: str, at: float, until: float) -> float:
     """When it had been decided at the latest: before it was written."""
-    writes = run.journal.scale_writes(reconcile.process, plan.key)
-    return min((reconcile.until + MOMENT_SECONDS, *(at for at in writes if at >= reconcile.at)))
+    writes = run.journal.scale_writes(process, plan.key)
+    return min((until + MOMENT_SECONDS, *(each for each in writes if each >= at)))
 
 
-def _clocks(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> list[float]:
+def _clocks(
+    run: Run, plan: AutoscalerPlan, process: str, at: float, until: float
+) -> tuple[float, ...]:
     """What the process may take for the time: the age of a pod decides whether its CPU counts."""
     epoch = run.scenario.epoch_unix_seconds
     if RESOURCE not in plan.groups:
-        return [epoch + reconcile.at]
-    offset = run.clock_offset(reconcile.process, reconcile.at)
-    return [
-        epoch + offset + reconcile.at - CLOCK_ERROR_SECONDS,
-        epoch + offset + reconcile.until + CLOCK_ERROR_SECONDS,
-    ]
+        return (epoch + at,)
+    offset = run.clock_offset(process, at)
+    return (
+        epoch + offset + at - CLOCK_ERROR_SECONDS,
+        epoch + offset + until + CLOCK_ERROR_SECONDS,
+    )

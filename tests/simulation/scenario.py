@@ -99,6 +99,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """The date and time of the world's beginning."""
     adapter: AdapterPlan | None = None
     """None: the model serves the metrics APIs."""
+    added_faults: tuple[str, ...] = ()
+    """Flags that add kinds of faults to those of the seed (`added_faults.py`)."""
     calm_at: float
     """From here on there are no faults, and soon the load keeps still."""
     end: float

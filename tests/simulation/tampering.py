@@ -32,6 +32,8 @@ class Tamper:
 
     has_adapter = False
     """Whether it needs the adapter."""
+    added: tuple[str, ...] = ()
+    """The flags that add the faults (`added_faults`) under which it must be found."""
     adapter_flags: tuple[str, ...] = ()
     """Of the adapter, besides its own."""
 

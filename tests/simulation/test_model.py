@@ -8,10 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.hpa_model.identity import KEPT_MAX, kept_by_identity
 from tests.simulation import faults, scenario
 from tests.simulation.cluster import ApiError, Cluster
 from tests.simulation.hash_seed import VARIABLE, is_random
+from tests.simulation.journal import Journal
 from tests.simulation.network import Connection
+from tests.simulation.ownership import Ownership
 from tests.simulation.simulate import simulate
 from tests.simulation.timeline import ProcessLoop, Spinning, Timeline
 
@@ -106,3 +109,41 @@ def test_a_write_that_changes_nothing_makes_no_version() -> None:
     before = pods.create({"metadata": {"namespace": "shop", "name": "web"}, "spec": {}})
     after = pods.update("shop", "web", lambda found: found.update(spec={}))
     assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+
+
+def test_a_document_is_read_again_only_if_it_is_another_one() -> None:
+    read: list[tuple[list[int], str]] = []
+
+    @kept_by_identity
+    def total(values: list[int], name: str) -> int:
+        read.append((values, name))
+        return sum(values)
+
+    first, equal = [1, 2], [1, 2]
+    assert [total(first, "a"), total(first, "a"), total(first, "b"), total(equal, "a")] == [3] * 4
+    assert [(values is first, name) for values, name in read] == [
+        (True, "a"),
+        (True, "b"),
+        (False, "a"),
+    ]
+
+
+def test_a_new_document_never_gets_what_was_read_of_one_that_is_gone() -> None:
+    @kept_by_identity
+    def total(values: list[int]) -> int:
+        return sum(values)
+
+    assert [total([count]) for count in range(2 * KEPT_MAX)] == list(range(2 * KEPT_MAX))
+
+
+def test_a_renewal_of_a_lease_changes_no_owner_but_another_holder_does() -> None:
+    journal = Journal(["shop"])
+    ownership = Ownership(journal)
+    for at, process, holder in ((1, "a.1", "a"), (2, "a.1", "a"), (3, "", "x"), (4, "b.1", "b")):
+        lease = {"metadata": {"name": "loadline-scaler"}, "spec": {"holderIdentity": holder}}
+        ownership.written(at, process, lease)
+    assert [(each.at, each.process) for each in journal.holders] == [
+        (1, "a.1"),
+        (3, ""),
+        (4, "b.1"),
+    ]

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import pytest
 
 from testbed.soak.regressions import recorded
-from tests.simulation.__main__ import SCENARIOS, described, flags_of, simulated
+from tests.simulation.__main__ import described, simulated
+from tests.simulation.added_faults import ADDED
 from tests.simulation.simulate import shrunk
 
 SEEDS = 100
@@ -15,6 +16,7 @@ SEEDS_WITH_SHARDS = 20
 SEEDS_WITH_HPAS = 30
 SEEDS_WITH_HPAS_AND_SHARDS = 10
 SEEDS_WITH_THE_ADAPTER = 20
+SEEDS_WITH_ADDED_FAULTS = 10
 CHUNK = 10
 
 
@@ -53,12 +55,22 @@ def test_no_fault_makes_a_wrong_scale_or_a_wrong_value_of_the_adapter(first: int
     assert failing(range(first, first + CHUNK), scenarios="adapter") == ""
 
 
+@pytest.mark.parametrize("scenarios", sorted(ADDED))
+@pytest.mark.parametrize("first", range(0, SEEDS_WITH_ADDED_FAULTS, CHUNK))
+def test_no_added_fault_makes_a_wrong_scale(first: int, scenarios: str) -> None:
+    assert failing(range(first, first + CHUNK), scenarios=scenarios) == ""
+
+
 def test_no_seed_that_failed_once_fails_again() -> None:
-    modes = {f"simulation{flags_of(mode)}": mode for mode in SCENARIOS}
     regressions = recorded("simulation")
-    assert [failing([int(each.case)], scenarios=modes[each.source]) for each in regressions] == [
+    assert [failing([int(each.case)], scenarios=flags(each.source)) for each in regressions] == [
         "" for _ in regressions
     ]
+
+
+def flags(source: str) -> str:
+    """Those in the name of a source, as in `simulation --hpas --shards`."""
+    return " ".join(each.removeprefix("--") for each in source.split()[1:])
 
 
 def failing(seeds: Iterable[int], *, scenarios: str) -> str:

@@ -5,6 +5,7 @@ processes live in one thread, and everything happens in an order that only the s
 """
 
 import asyncio
+import functools
 import heapq
 import itertools
 import socket
@@ -13,6 +14,7 @@ import time
 from asyncio import events
 from collections import deque
 from collections.abc import Callable
+from contextvars import Context
 from typing import Any, Protocol
 
 from wire.api.meta import time_from_unix
@@ -107,6 +109,11 @@ class Event:
         self.cancelled = True
 
 
+@functools.lru_cache(maxsize=4096)
+def _rfc3339(whole_unix_seconds: float) -> str:
+    return time_from_unix(whole_unix_seconds).isoformat().replace("+00:00", "Z")
+
+
 class Timeline:
     """The world's clock, in seconds since its beginning, and what will happen when."""
 
@@ -119,7 +126,7 @@ class Timeline:
 
     def timestamp(self, seconds: float) -> str:
         """RFC 3339, in whole seconds."""
-        return time_from_unix(self.epoch_unix_seconds + seconds).isoformat().replace("+00:00", "Z")
+        return _rfc3339((self.epoch_unix_seconds + seconds) // 1)
 
     def after(self, seconds: float, action: Callable[..., object], *arguments: object) -> Event:
         """Do it so much later."""
@@ -185,6 +192,8 @@ class ProcessLoop(asyncio.BaseEventLoop):
         self.listening: Listening | None = None
         """Where the process accepts connections, if it does."""
         self.paused = False
+        # With their times, which compare faster than asyncio's timers.
+        self._timers: list[tuple[float, asyncio.TimerHandle]] = []
         self.signal_handlers: dict[int, Callable[[], object]] = {}
         self._hooks = (self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)
 
@@ -192,32 +201,56 @@ class ProcessLoop(asyncio.BaseEventLoop):
         """The monotonic clock of the machine that this process is on."""
         return self._starts_at + (self._timeline.now - self._born) * self._rate
 
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        """As asyncio's, without its debug mode."""
+        self._check_closed()
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
+    def call_at(  # type: ignore[override]
+        self,
+        when: float,
+        callback: Callable[..., object],
+        *args: Any,
+        context: Context | None = None,
+    ) -> asyncio.TimerHandle:
+        """As asyncio's, without its debug mode."""
+        self._check_closed()
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        heapq.heappush(self._timers, (when, timer))
+        return timer
+
+    def close(self) -> None:
+        """Nothing is called any more."""
+        super().close()
+        self._timers.clear()
+
     def next_timer(self) -> float:
         """When this loop wants to run, in the world's time."""
         if self.paused:
             return float("inf")
-        scheduled = self._scheduled
-        while scheduled and scheduled[0]._cancelled:
-            self._timer_cancelled_count -= 1
-            heapq.heappop(scheduled)._scheduled = False
-        if not scheduled:
+        timers = self._timers
+        while timers and timers[0][1]._cancelled:
+            heapq.heappop(timers)
+        if not timers:
             return float("inf")
         # A hair later, so that rounding never wakes the loop before its timer.
-        return self._timeline.now + max(0.0, scheduled[0]._when - self.time()) / self._rate + 1e-9
+        return self._timeline.now + max(0.0, timers[0][0] - self.time()) / self._rate + 1e-9
 
     def step(self) -> bool:
         """Run what is ready once, as a turn of asyncio's loop does; False when nothing is."""
         if self.paused:
             return False
-        scheduled, ready = self._scheduled, self._ready
-        now = self.time()
-        while scheduled and scheduled[0]._when <= now:
-            timer = heapq.heappop(scheduled)
-            timer._scheduled = False
-            if timer._cancelled:
-                self._timer_cancelled_count -= 1
-            else:
-                ready.append(timer)
+        timers, ready = self._timers, self._ready
+        if timers:
+            now = self.time()
+            while timers and timers[0][0] <= now:
+                timer = heapq.heappop(timers)[1]
+                if not timer._cancelled:
+                    ready.append(timer)
         if not ready:
             return False
         events._set_running_loop(self)

@@ -116,6 +116,23 @@ class Workload:
             self._settling = True
             self.timeline.after(self._pace.reaction * self._random.uniform(0.5, 2), self._settle)
 
+    def restored(self) -> None:
+        """The pods are others than a moment ago: what was about to happen to them happens, as kubelets see to it."""
+        pods = self._cluster["pods"].objects
+        self._names = {
+            name: None
+            for (namespace, name), pod in pods.items()
+            if namespace == self.namespace and pod["metadata"]["labels"]["app"] == self.name
+        }
+        for pod in self.pods:
+            name = pod["metadata"]["name"]
+            if not _is_living(pod):
+                self.timeline.after(self._pace.ending, self._remove_pod, name)
+            elif not _is_ready(pod):
+                self._start_pod(name)
+        self._note_rollout()
+        self.react()
+
     def crash(self, share: float) -> None:
         """Some pods stop being ready, or fail for good and are replaced."""
         for pod in self.ready_pods:
@@ -215,8 +232,10 @@ class Workload:
                 else {"phase": "Pending"},
             }
         )
-        if ready:
-            return
+        if not ready:
+            self._start_pod(name)
+
+    def _start_pod(self, name: str) -> None:
         starts = self._pace.start * self._random.uniform(0.5, 3)
         self.timeline.after(starts, self._change_pod, name, "Running", "False")
         gets_ready = starts + self._pace.ready * self._random.uniform(0.5, 3)

@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scaler.api.kinds import WatchedKind
-from tests.simulation import adapter_faults, objects
+from tests.simulation import adapter_faults, added_faults, objects
 from tests.simulation.api_server import ApiServer, Disturbance
-from tests.simulation.cluster import ApiError, Cluster, Collection, Document
+from tests.simulation.cluster import ApiError, Backup, Cluster, Collection, Document
 from tests.simulation.faults import Fault, matcher
-from tests.simulation.fields import Window
 from tests.simulation.history import keep_history
 from tests.simulation.journal import Bounds, ClockStepped, Disturbed, Journal
 from tests.simulation.log_handlers import LogCounter
@@ -20,6 +19,7 @@ from tests.simulation.metrics_pipeline import pipeline_of
 from tests.simulation.process import RESTART_SECONDS, Process
 from tests.simulation.replica import Replica, options_for
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
+from tests.simulation.schema_faults import DELETED, delete_objects
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.virtual_clocks import virtual_clocks
@@ -45,13 +45,14 @@ class World:
             (each.namespace for each in scenario.autoscalers), is_sharded=scenario.is_sharded
         )
         self.cluster = Cluster(self.timeline)
+        self.backups: dict[Fault, Backup] = {}
         self._tamper = tamper
         tamper.begin(scenario)
-        self._random = random.Random(f"world {scenario.seed}")
+        self.random = random.Random(f"world {scenario.seed}")
         objects.add_collections(self.cluster)
         keep_history(self.cluster, self.journal)
         self.server = ApiServer(
-            self.timeline, self.cluster, self.journal, self._random, tamper, scenario.page_max
+            self.timeline, self.cluster, self.journal, self.random, tamper, scenario.page_max
         )
         self.pipeline = self.server.pipeline = pipeline_of(
             scenario, self.timeline, self.cluster, self.journal, self.server.workloads,
@@ -66,7 +67,7 @@ class World:
                 self.journal,
                 self.server.receive,
                 options,
-                self._random,
+                self.random,
                 tamper,
                 scenario.clock_drift,
             )
@@ -93,6 +94,7 @@ class World:
                 self.timeline.after(0.3 * delay, replica.start)
             for fault in self.faults:
                 self.timeline.at(fault.at, self._begin, fault)
+                added_faults.prepare(fault, self)
             self.timeline.after(SAMPLE_SECONDS, self._sample)
             self.timeline.run_until(self.scenario.end)
         finally:
@@ -122,7 +124,8 @@ class World:
         return self.scenario.kind
 
     @property
-    def _autoscalers(self) -> Collection:
+    def autoscalers(self) -> Collection:
+        """Those that the scalers reconcile."""
         return self.cluster[self._kind.plural]
 
     def _document(self, plan: AutoscalerPlan, api_version: str, kind: str) -> Document:
@@ -132,12 +135,12 @@ class World:
         for plan in self.scenario.autoscalers:
             self.server.workloads[plan.key] = Workload(
                 self.timeline, self.cluster, namespace=plan.namespace, name=plan.name,
-                replicas=plan.replicas, load=plan.load, pace=plan.pace, rng=self._random,
+                replicas=plan.replicas, load=plan.load, pace=plan.pace, rng=self.random,
                 journal=self.journal,
             )  # fmt: skip
-            created = self._random.choice((0.0, self._random.uniform(0, CREATED_WITHIN_SECONDS)))
+            created = self.random.choice((0.0, self.random.uniform(0, CREATED_WITHIN_SECONDS)))
             wanted = self._document(plan, self._kind.api_version, self._kind.kind)
-            self.timeline.after(created, self._create, wanted)
+            self.timeline.after(created, self.create, wanted)
             window = plan.fields.window
             calendar = objects.calendar(plan, self.scenario.epoch_unix_seconds)
             if calendar is not None:
@@ -161,9 +164,11 @@ class World:
     def _begin(self, fault: Fault) -> None:
         self.journal.say(self.timeline.now, f"FAULT {fault}")
         if fault.kind in ("api", "reads", "writes", "metrics"):
-            self._disturb(fault, fault.how)
+            self.disturb(fault, fault.how)
         elif self.pipeline is not None and fault.kind in adapter_faults.KINDS:
             adapter_faults.begin(fault, self.pipeline, self.timeline)
+        elif fault.kind in added_faults.BEGIN:
+            added_faults.BEGIN[fault.kind](fault, self)
         else:
             getattr(self, f"_begin_{fault.kind.replace('-', '_')}")(fault)
 
@@ -218,7 +223,8 @@ class World:
         if replica.wire is not None:
             replica.wire.cut_all()
 
-    def _disturb(self, fault: Fault, how: str) -> None:
+    def disturb(self, fault: Fault, how: str) -> None:
+        """Some requests fail, until the fault is over."""
         how, status = ("error", ERRORS[how]) if how in ERRORS else (how, 503)
         seconds = fault.amount if status == 429 or how == "slow" else 0.0
         disturbance = Disturbance(
@@ -227,12 +233,18 @@ class World:
         self.server.disturbances.append(disturbance)
         self.timeline.after(fault.seconds, self.server.disturbances.remove, disturbance)
 
+    def cut_all(self) -> None:
+        """Break all connections of the scalers."""
+        for replica in self.replicas.values():
+            if replica.wire is not None:
+                replica.wire.cut_all()
+
     def _begin_discovery(self, fault: Fault) -> None:
         if fault.how == "nulls":
             self.server.discovery_with_nulls = True
             self.timeline.after(fault.seconds, setattr, self.server, "discovery_with_nulls", False)
         else:
-            self._disturb(fault, fault.how)
+            self.disturb(fault, fault.how)
 
     def _begin_watches(self, fault: Fault) -> None:
         collection = self.cluster[fault.where]
@@ -252,13 +264,15 @@ class World:
                 watcher.expire() if fault.how == "expired" else watcher.repeat()
             return
         if fault.how in ("hang", "error"):
-            self._disturb(fault, fault.how)
+            self.disturb(fault, fault.how)
         for watcher in watchers:
             watcher.connection.cut()
 
     def _begin_crd(self, fault: Fault) -> None:
         """The CRD is replaced: for a while the API server does not know the resource."""
-        self._disturb(fault, "not found")
+        if fault.how == DELETED:
+            delete_objects(fault, self)
+        self.disturb(fault, "not found")
         for watcher in tuple(self.cluster["loadautoscalers"].watchers):
             watcher.connection.cut()
 
@@ -283,8 +297,8 @@ class World:
             plan.max_replicas + 1,
             plan.max_replicas + 3,
         )
-        self._create(rival)
-        self.timeline.after(fault.seconds, self._delete, rival)
+        self.create(rival)
+        self.timeline.after(fault.seconds, self.delete, rival)
 
     def _begin_user(self, fault: Fault) -> None:
         plan = next(each for each in self.scenario.autoscalers if each.key == fault.where)
@@ -294,20 +308,18 @@ class World:
         if fault.how == "scale":
             self.server.workloads[plan.key].scale(max(1, int(fault.amount)))
             return
-        current = self._autoscalers.objects.get((plan.namespace, plan.name))
+        current = self.autoscalers.objects.get((plan.namespace, plan.name))
         if current is None:
             return
         if fault.how == "recreate":
-            self._delete(current)
-            if self.server.workloads[plan.key].replicas == 0:
-                # A new autoscaler takes a target without replicas for one that was switched off.
-                self.server.workloads[plan.key].scale(1)
+            self.delete(current)
+            self.switch_on(plan.key)
             again = {
                 "kind": self._kind.kind,
                 "metadata": {"namespace": plan.namespace, "name": plan.name},
                 "spec": current["spec"],
             }
-            self.timeline.after(self._random.choice((0.0, 1.0, 30.0)), self._create, again)
+            self.timeline.after(self.random.choice((0.0, 1.0, 30.0)), self.create, again)
             return
         spec, metadata = {**current["spec"]}, {**current["metadata"]}
         if fault.how == "bounds":
@@ -319,10 +331,10 @@ class World:
             spec.pop("behavior", None)
         else:
             metadata["labels"] = {"touched": str(self.cluster.version)}
-        self._autoscalers.update(
+        self.autoscalers.update(
             plan.namespace, plan.name, lambda found: found.update(spec=spec, metadata=metadata)
         )
-        self._note_bounds(self._kind.plural, self._autoscalers.find(plan.namespace, plan.name))
+        self.note_bounds(self._kind.plural, self.autoscalers.find(plan.namespace, plan.name))
 
     def _touch_leases(self, fault: Fault) -> None:
         """Someone deletes all Leases, or makes themselves their holder."""
@@ -340,29 +352,37 @@ class World:
                 )
                 self.server.ownership.written(self.timeline.now, "", lease)
 
-    def _create(self, wanted: Document) -> None:
-        plural = _plural(wanted)
+    def create(self, wanted: Document) -> None:
+        """A user creates an autoscaler, if there is none of that name."""
+        plural = objects.plural_of(wanted)
         try:
             spec = self._tamper.spec(wanted["spec"])
-            self._note_bounds(plural, self.cluster[plural].create({**wanted, "spec": spec}))
+            self.note_bounds(plural, self.cluster[plural].create({**wanted, "spec": spec}))
         except ApiError:
             return  # an earlier fault has made one of that name
 
-    def _delete(self, gone: Document) -> None:
-        metadata, plural = gone["metadata"], _plural(gone)
+    def delete(self, gone: Document) -> None:
+        """A user deletes an autoscaler, if it exists."""
+        metadata, plural = gone["metadata"], objects.plural_of(gone)
         if (metadata["namespace"], metadata["name"]) in self.cluster[plural].objects:
             self.cluster[plural].delete(metadata["namespace"], metadata["name"])
-            self._note_bounds(plural, gone, exists=False)
+            self.note_bounds(plural, gone, exists=False)
 
     def _note_scheduled_bounds(self, plan: AutoscalerPlan) -> None:
-        found = self._autoscalers.objects.get((plan.namespace, plan.name))
+        found = self.autoscalers.objects.get((plan.namespace, plan.name))
         if found is not None:
-            self._note_bounds(self._kind.plural, found)
+            self.note_bounds(self._kind.plural, found)
 
-    def _note_bounds(self, plural: str, found: Document, *, exists: bool = True) -> None:
+    def switch_on(self, key: str) -> None:
+        """A new autoscaler takes a target without replicas for one that was switched off."""
+        if key in self.server.workloads and self.server.workloads[key].replicas == 0:
+            self.server.workloads[key].scale(1)
+
+    def note_bounds(self, plural: str, found: Document, *, exists: bool = True) -> None:
+        """Record the bounds of an autoscaler that has changed."""
         metadata, spec = found["metadata"], found["spec"]
         target = f"{metadata['namespace']}/{spec['scaleTargetRef']['name']}"
-        low, high = self._bounds(plural, found)
+        low, high = objects.bounds(self.scenario, plural, found, self.timeline.now)
         self.journal.bounds.append(
             Bounds(
                 at=self.timeline.now,
@@ -376,25 +396,3 @@ class World:
         )
         what = f"{metadata['name']}: {low}..{high}, exists: {exists}"
         self.journal.say(self.timeline.now, what)
-
-    def _bounds(self, plural: str, found: Document) -> tuple[int, int]:
-        """Those that apply now, with the schedule."""
-        metadata, spec = found["metadata"], found["spec"]
-        if plural == "loadautoscalers":
-            key = f"{metadata['namespace']}/{spec['scaleTargetRef']['name']}"
-            plan = next(each for each in self.scenario.autoscalers if each.key == key)
-            window = plan.fields.window
-            if window is not None and _is_active(window, self.timeline.now):
-                return window.min_replicas, window.max_replicas
-        return spec["minReplicas"], spec["maxReplicas"]
-
-
-def _plural(autoscaler: Document) -> str:
-    is_hpa = autoscaler.get("kind") == "HorizontalPodAutoscaler"
-    return "horizontalpodautoscalers" if is_hpa else "loadautoscalers"
-
-
-def _is_active(window: Window, now: float) -> bool:
-    """Whether its bounds apply, as far as a clock that is a second ahead can say."""
-    ahead = now + CLOCK_ERROR_SECONDS
-    return any(begin <= ahead < end for begin, end in window.periods)

@@ -119,22 +119,25 @@ def has_hpa_rules(fields: Fields) -> bool:
 def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) -> History:
     """Every recommendation that a reconcile may have made, and every change.
 
-    The count that a process finds first counts as a recommendation, if it remembers none. While nothing is reconciled, the
+    The count that a process finds first counts as a recommendation, if it remembers none, as when it learns late that the
+    autoscaler was created again. While nothing is reconciled, the
     last recommendation continues.
     """
     recommended: list[Recommended] = []
-    begun, before, latest = set[tuple[str, float]](), set[int](), 0.0
+    begun, before, latest = set[tuple[str, float, float]](), set[int](), 0.0
     for each in sorted(reconciles, key=lambda each: each.at):
         versions = run.targets_known(plan.key, each.at)
-        counts = wanted(run, plan, each, versions) - {None}
-        memory = (each.process, created(run, plan, each.at))
+        counts = wanted(each, versions) - {None}
+        created_at = created(run, plan, each.at)
+        memory = (each.process, created_at, _claimed_without_memory_at(run, plan, each))
         is_late = each.at > latest + 1.5 * run.period_of(plan)
         found = (
             {version.replicas for version in versions} if memory not in begun or is_late else set()
         )
         continued = before if is_late else set()
         recommended += [Recommended(each.at, count) for count in counts | found | continued]
-        begun.add(memory)
+        if created_at <= run.news_since(each.at):
+            begun.add(memory)  # else it may remember those of the autoscaler before
         if counts:
             before, latest = counts, each.at
     changed = [
@@ -143,6 +146,22 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
         if each.target == plan.key
     ]
     return History(recommended=tuple(recommended), changed=tuple(changed))
+
+
+def _claimed_without_memory_at(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> float:
+    """When its process last claimed the namespace, if it has got no memory since that can be read; otherwise 0."""
+    if run.scenario.kind.keeps_history:
+        return 0.0
+    process, at = reconcile.process, reconcile.at
+    claims = run.journal.held(plan.namespace)
+    claimed_at = max(
+        (each.at for each in claims if each.process == process and each.at <= at), default=0.0
+    )
+    reads = [
+        each for each in run.journal.memories_read
+        if each.process == process and each.key == plan.key and claimed_at <= each.at <= at
+    ]  # fmt: skip
+    return claimed_at if not reads or reads[-1].is_damaged else 0.0
 
 
 def _unexplained(run: Run, of: Judged, written: ScaleWritten) -> str:
@@ -154,7 +173,7 @@ def _unexplained(run: Run, of: Judged, written: ScaleWritten) -> str:
     ]
     if not before:
         return "its process had requested no metric"
-    counts = wanted(run, of.plan, before[-1], [written.read]) - {None}
+    counts = wanted(before[-1], [written.read]) - {None}
     current, bounds = written.read.replicas, run.bounds_known(written)
     ranges = _ranges(run, of, counts, bounds, current, written.sent_at)
     if any(low <= written.after <= high for low, high in ranges):
@@ -202,7 +221,7 @@ def _demanded(run: Run, of: Judged, reconcile: Reconcile) -> str:
     if len({each.replicas for each in versions}) != 1 or not bounds:
         return ""
     current = versions[0].replicas
-    counts = wanted(run, plan, reconcile, versions)
+    counts = wanted(reconcile, versions)
     is_within = all(each.min_replicas <= current <= each.max_replicas for each in bounds)
     if None in counts or not is_within:
         return ""

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from wire.kube.cache import NameAndLabels
+from wire.kube.metadata_only import NameAndLabels
 
 PATH: Final = "/apis/apiregistration.k8s.io/v1/apiservices"
 

@@ -17,7 +17,8 @@ import msgspec
 
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable, from_response
-from wire.kube.list_and_watch import Bookmark, ListPage, WatchEvent, selectors
+from wire.kube.list_and_watch import Bookmark, ListPage, WatchEvent, is_earlier, selectors
+from wire.kube.metadata_only import METADATA_LIST, METADATA_OBJECT
 from wire.kube.object_reading import ObjectReader, T, metadata_of
 from wire.kube.requests import JSON, Watcher
 from wire.process.backoff import Backoff
@@ -35,29 +36,10 @@ RELIST_SECONDS = 15.0
 RELIST_DURATIONS = 10.0
 # Not allowed, and a resource that has no watch.
 WATCH_REFUSED_CODES = (403, 405)
-METADATA_LIST = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
-METADATA_OBJECT = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
-
 log = logging.getLogger(__name__)
 
 
 OnChange = Callable[[T | None, T | None], None]
-
-
-class NameAndLabels(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    """Metadata without annotations and owners, which are the bulk of it."""
-
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    labels: dict[str, str] = {}
-
-
-class PartialObject(msgspec.Struct, frozen=True, gc=False):
-    """Name and labels of an object of any kind."""
-
-    metadata: NameAndLabels
 
 
 class _ExpiredError(Exception):
@@ -118,6 +100,8 @@ class WatchCache(Generic[T]):
         self._list_duration_seconds = 0.0
         self._is_watch_refused = False
         self._was_watch_accepted = False
+        self._was_interrupted = False
+        self._restored_from = ""
         self._problem = ProblemLog(
             log,
             failing=f"{path} is not kept up to date",
@@ -131,8 +115,11 @@ class WatchCache(Generic[T]):
 
     @property
     def resource_version(self) -> str:
-        """That of the newest change which is in the copy, or of a later bookmark; empty before the first LIST."""
-        return self._copy_version
+        """That of the newest change which is in the copy, or of a later bookmark; empty before the first LIST.
+
+        Also empty after a restore of etcd, until the versions are later than all before: they cannot be compared with these.
+        """
+        return "" if is_earlier(self._copy_version, self._restored_from) else self._copy_version
 
     def get(self, namespace: str, name: str) -> T | None:
         """One object; the namespace of a cluster-scoped one is empty."""
@@ -188,8 +175,11 @@ class WatchCache(Generic[T]):
         while True:
             pause_seconds = None
             try:
+                if await self._has_gone_back():
+                    self._resource_version = ""
                 if not self._resource_version:
                     await self._list()
+                self._was_interrupted = False
                 await self._watch()
                 self._works()
                 continue
@@ -207,6 +197,7 @@ class WatchCache(Generic[T]):
                     self._listed_or_refused.set()
                 self._problem.set(str(error) or type(error).__name__)
             except Unavailable as error:
+                self._was_interrupted = True
                 self._problem.set(str(error))
             self._attempted.set()
             if pause_seconds is None:
@@ -229,6 +220,19 @@ class WatchCache(Generic[T]):
         )
         return max(RELIST_SECONDS, RELIST_DURATIONS * self._list_duration_seconds)
 
+    async def _has_gone_back(self) -> bool:
+        """Whether the versions are earlier than the copy's, after a connection failed: etcd was restored from a backup.
+
+        kube-apiserver accepts a watch from a version that is in the future, and sends nothing until it has come.
+        """
+        if not (self._was_interrupted and self._resource_version):
+            return False
+        # Without a resourceVersion it is a consistent read. With the selectors, as rights may depend on them.
+        body = await self._page({**self._params, "limit": "1"})
+        return is_earlier(
+            kube_json.decode(body, ListPage).metadata.resource_version, self._resource_version
+        )
+
     async def _list(self) -> None:
         """Replace the copy. Upstream: client-go's pager, which lists in one piece when paging took too long."""
         started_seconds = self._monotonic()
@@ -238,6 +242,12 @@ class WatchCache(Generic[T]):
             )
         except _ExpiredError:
             found, self._resource_version = await self._listed(dict(self._params))
+        if is_earlier(self._resource_version, self._copy_version):
+            log.warning(
+                "%s: the resourceVersion was %s and is %s, as after a restore of etcd from a backup",
+                self.path, self._copy_version, self._resource_version,
+            )  # fmt: skip
+            self._restored_from = self._copy_version
         self._copy_version = self._resource_version
         self._replace(found)
         # What the LIST returned was true when it began.
@@ -284,6 +294,7 @@ class WatchCache(Generic[T]):
                 previous = before.get(namespace, {}).get(name)
                 if (
                     previous is not None
+                    and not self._restored_from  # which lets the same version be another object
                     and previous.metadata.resource_version == new.metadata.resource_version
                 ):
                     # Also what the caller may have kept: an equal object would take its memory twice.

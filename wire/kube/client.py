@@ -44,6 +44,8 @@ BUSY_PAUSE_MAX_SECONDS = 3.0
 # client announces gzip. Many decoders, those of gateways among them, stop after the first: a watch is then silent until it ends.
 NOT_COMPRESSED = "identity"
 
+CLOSED = "the client was closed"
+
 
 class KubeClient(Writer):
     """The client of one API server. Create and close it within one event loop."""
@@ -69,6 +71,7 @@ class KubeClient(Writer):
         self._watches: aiohttp.ClientSession | None = None
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._in_flight = 0
+        self._is_closed = False
 
     @property
     def requests_in_flight(self) -> int:
@@ -116,7 +119,8 @@ class KubeClient(Writer):
                 yield line
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection. Nothing is sent afterwards."""
+        self._is_closed = True
         for session in (self._requests, self._watches):
             if session is not None:
                 await session.close()
@@ -227,6 +231,8 @@ class KubeClient(Writer):
         if body is not None:
             headers["Content-Type"] = content_type
         authorization = await self._connection.authorization(refused=refused)
+        if self._is_closed:
+            raise NotSent(self._failed(method, path, CLOSED))
         if authorization:
             headers["Authorization"] = authorization
         # A list, since there is a header for each group.
@@ -286,6 +292,8 @@ class KubeClient(Writer):
     def _session(
         self, *, connections_max: int, middlewares: Sequence[aiohttp.ClientMiddlewareType] = ()
     ) -> aiohttp.ClientSession:
+        if self._is_closed:
+            raise NotSent(f"{self.server}: {CLOSED}")
         return aiohttp.ClientSession(
             middlewares=middlewares,
             connector=aiohttp.TCPConnector(

@@ -254,7 +254,7 @@ class _AggregatedList(msgspec.Struct, frozen=True):
 
 
 class _CoreVersions(msgspec.Struct, frozen=True):
-    versions: tuple[str, ...] = ()
+    versions: tuple[str, ...]  # what has none is something else, and not a server without resources
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -268,7 +268,7 @@ class _Group(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _GroupList(msgspec.Struct, frozen=True):
-    groups: tuple[msgspec.Raw, ...] = ()
+    groups: tuple[msgspec.Raw, ...]
 
 
 class _LegacyResource(msgspec.Struct, frozen=True, rename="camel"):

@@ -26,6 +26,12 @@ class Bookmark(msgspec.Struct, frozen=True):
     metadata: ListMeta
 
 
+def is_earlier(version: str, than: str) -> bool:
+    """Whether a resourceVersion is an earlier one of the same collection. False if one is not a number, as nothing is known of others."""
+    is_known = version.isdecimal() and than.isdecimal()
+    return is_known and int(version) < int(than)
+
+
 def selectors(label_selector: str, field_selector: str) -> dict[str, str]:
     """As parameters of a request; empty ones are left out."""
     both = {"labelSelector": label_selector, "fieldSelector": field_selector}

@@ -58,6 +58,7 @@ class Transport:
         self._headers = headers
         self._verb = verb
         self._http: aiohttp.ClientSession | None = None
+        self._is_closed = False
 
     async def send(
         self,
@@ -115,7 +116,8 @@ class Transport:
         return bytes(body)
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections. Nothing is sent afterwards."""
+        self._is_closed = True
         if self._http:
             await self._http.close()
 
@@ -155,6 +157,8 @@ class Transport:
                 await take(piece)
 
     def _session(self) -> aiohttp.ClientSession:
+        if self._is_closed:
+            raise NoAnswer(f"{self._address.base}: the client was closed")
         if self._http is None:
             self._http = aiohttp.ClientSession(
                 connector=self._connector(),

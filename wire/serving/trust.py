@@ -13,7 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from wire.kube.cache import NameAndLabels, WatchCache
+from wire.kube.cache import WatchCache
+from wire.kube.metadata_only import NameAndLabels
 from wire.kube.requests import Watcher
 from wire.process.followed_file import FollowedFile
 from wire.serving.certificates import Bundle, CertificateError

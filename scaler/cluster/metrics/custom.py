@@ -47,13 +47,14 @@ class _Group(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Groups(msgspec.Struct, frozen=True):
-    groups: tuple[_Group, ...] = ()
+    groups: tuple[_Group, ...]  # what has none is something else
 
 
 class PreferredVersion:
     """The version of the custom metrics API to use, discovered again every sync period.
 
-    Upstream: `apiVersionsFromDiscovery`. A failure is not cached. While the server does not respond or fails, a version that is known stays in use.
+    Upstream: `apiVersionsFromDiscovery`. A failure is not cached. If the server does not respond or fails, or something else responds, a
+    version that is known stays in use.
     """
 
     def __init__(
@@ -90,6 +91,8 @@ class PreferredVersion:
         except StatusError as error:
             if error.code < SERVER_ERROR and error.code != TOO_MANY_REQUESTS:
                 raise
+            return self._version
+        except msgspec.DecodeError:
             return self._version
 
     async def _discover(self) -> str:

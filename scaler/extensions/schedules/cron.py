@@ -5,19 +5,16 @@ fold an expression matches both instants of a local time, as for a CronJob. In t
 a CronJob skips it, but here that would leave out a whole window (docs/adr/0014-cron-and-recurrence-rules.md).
 """
 
-from datetime import date
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from scaler.extensions.schedules.local_time import month_length
 from scaler.extensions.schedules.matching_days import DayStarts
 from scaler.extensions.schedules.work import Work
+from scaler.extensions.schedules.year_days import first_weekday, months_of_year, of_weekdays
 
-_YEAR_UNITS = 2
-# The first day of each week of a month, which may begin with the last day of one.
-_EVERY_WEEK = sum(1 << 7 * week for week in range(6))
+_YEAR_UNITS = 1
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _DESCRIPTORS = {
@@ -56,16 +53,22 @@ class Cron(msgspec.Struct, frozen=True):
     days: int
     """A bit for each day of a month that matches, the first day is the lowest one."""
     months: frozenset[int]
-    weekdays: tuple[int, ...]
-    """The days that match by their weekday in a month whose first day is a Sunday, a Monday, ...: bits as in `days`."""
+    weekdays: int
+    """A bit for each weekday that matches, Monday is the lowest one."""
     needs_both_days: bool
     """Whether a day must match both day fields, because one of them is `*`."""
 
-    def days_of_month(self, first: date) -> int:
-        """The days that match in the month of this first day."""
-        weekdays = self.weekdays[first.isoweekday() % 7]
-        days = self.days & weekdays if self.needs_both_days else self.days | weekdays
-        return days & (1 << month_length(first.year, first.month)) - 1
+    def days_of_year(self, year: int) -> int:
+        """A bit for each day of a year that matches, 1 January is the lowest one."""
+        begins = months_of_year(year)
+        in_months = by_day = 0
+        for month in self.months:
+            before, length = begins[month - 1]
+            all_days = (1 << length) - 1
+            in_months |= all_days << before
+            by_day |= (all_days & self.days) << before
+        by_weekday = in_months & of_weekdays(self.weekdays, first_weekday(year))
+        return by_day & by_weekday if self.needs_both_days else by_day | by_weekday
 
 
 @lru_cache(4_096)
@@ -84,14 +87,13 @@ def parse_cron(expression: str) -> Cron:
     (minutes, _), (hours, _), (days, any_day), (months, _), (weekdays, any_weekday) = (
         _parse_field(text, field) for text, field in zip(texts, _FIELDS, strict=True)
     )
-    weeks = sum(1 << weekday for weekday in weekdays) * _EVERY_WEEK
     return Cron(
         seconds=tuple(
-            hour * 3600 + minute * 60 for hour in sorted(hours) for minute in sorted(minutes)
+            [hour * 3600 + minute * 60 for hour in sorted(hours) for minute in sorted(minutes)]
         ),
         days=sum(1 << day - 1 for day in days),
         months=months,
-        weekdays=tuple(weeks >> first for first in range(7)),
+        weekdays=sum(1 << (weekday - 1) % 7 for weekday in weekdays),
         needs_both_days=any_day or any_weekday,
     )
 
@@ -154,11 +156,7 @@ class CronDays(msgspec.Struct, frozen=True):
     def of_year(self, year: int, work: Work) -> int:
         """A bit for each day of the year that matches."""
         work.spend_on_year(self, year, _YEAR_UNITS)
-        begin, found = date(year, 1, 1), 0
-        for month in self.cron.months:
-            first = date(year, month, 1)
-            found |= self.cron.days_of_month(first) << (first - begin).days
-        return found
+        return self.cron.days_of_year(year)
 
     def seconds_of(self, day: int) -> tuple[int, ...]:
         """The same times on each day."""

@@ -5,18 +5,16 @@ defines it: in the gap from 02:00 to 03:00, 02:30 is 03:30. A local time that oc
 """
 
 from bisect import bisect_left
-from calendar import isleap
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 DAY_SECONDS = 86_400
-_FEBRUARY = 2
-_MONTH_LENGTHS = (0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_EPOCH = date(1970, 1, 1).toordinal()
+_EPOCH_TIME = datetime(1970, 1, 1)  # noqa: DTZ001  # a local time
+_EPOCH = _EPOCH_TIME.toordinal()
 # The limit of the CRDs; longer texts are not kept.
 _NAME_LENGTH_MAX = 64
 
@@ -55,18 +53,14 @@ def local_time(text: str) -> datetime:
 
 
 def instant(local: datetime, zone: ZoneInfo) -> int:
-    """Unix seconds of a local time."""
-    return int(local.replace(tzinfo=zone, fold=0).timestamp())
+    """Unix seconds of a local time; of two instants the first one."""
+    since_epoch = local - _EPOCH_TIME
+    return since_epoch.days * DAY_SECONDS + since_epoch.seconds - _offset(local, zone)
 
 
 def local_day(unix_seconds: float, zone: ZoneInfo) -> int:
     """The day of an instant, as the number that `date.toordinal` gives it."""
     return datetime.fromtimestamp(unix_seconds, zone).toordinal()
-
-
-def month_length(year: int, month: int) -> int:
-    """The number of days. `calendar.monthrange` takes ten times as long, because it also finds a weekday."""
-    return 29 if month == _FEBRUARY and isleap(year) else _MONTH_LENGTHS[month]
 
 
 def midnight(day: int, zone: ZoneInfo) -> int:
@@ -93,7 +87,7 @@ def instants_of_day(
     `twice`: in the fold both instants of a local time, not only the first one.
     """
     begin, end = datetime.fromordinal(day), datetime.fromordinal(day + 1)
-    before, after = _offset(begin, zone, fold=0), _offset(end, zone, fold=1)
+    before, after = _offset(begin, zone), _offset(end.replace(fold=1), zone)
     utc_midnight = (day - _EPOCH) * DAY_SECONDS
     if before == after:
         return Instants(utc_midnight - before, seconds)
@@ -103,7 +97,9 @@ def instants_of_day(
         return bisect_left(
             seconds,
             True,
-            key=lambda each: _offset(begin + timedelta(seconds=each), zone, fold=fold) == after,
+            key=lambda each: (
+                _offset((begin + timedelta(seconds=each)).replace(fold=fold), zone) == after
+            ),
         )
 
     # From `late` on, local times are after the change also where they could be before it.
@@ -120,6 +116,7 @@ def instants_of_day(
     return Instants(0, sorted(found), has_change=True, moved=moved)
 
 
-def _offset(local: datetime, zone: ZoneInfo, *, fold: int) -> int:
-    offset = local.replace(tzinfo=zone, fold=fold).utcoffset()
+def _offset(local: datetime, zone: ZoneInfo) -> int:
+    # Not of a local time with the zone, which would have to be created first.
+    offset = zone.utcoffset(local)
     return 0 if offset is None else offset.days * DAY_SECONDS + offset.seconds

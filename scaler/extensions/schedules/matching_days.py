@@ -7,7 +7,6 @@ day. So a search costs the same however old a rule is, and however many dates it
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import date
-from itertools import takewhile
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
@@ -15,6 +14,7 @@ import msgspec
 
 from scaler.extensions.schedules.local_time import Instants, instants_of_day, local_day, midnight
 from scaler.extensions.schedules.work import Work
+from scaler.extensions.schedules.year_days import days_of_bits
 
 _DAY_UNITS = 1
 
@@ -29,6 +29,11 @@ class Days(Protocol):
     def seconds_of(self, day: int) -> Sequence[int]:
         """The local times of a day that matches: ascending seconds after midnight. The day is a `date.toordinal`."""
         ...
+
+
+def _places_between(ascending: Sequence[int], after: float, until: float) -> range:
+    """Of the numbers that are above `after`, and at most `until`."""
+    return range(bisect_right(ascending, after), bisect_right(ascending, until))
 
 
 class DayStarts(msgspec.Struct, frozen=True):
@@ -60,11 +65,6 @@ class DayStarts(msgspec.Struct, frozen=True):
         """The starts after `after` and until `until`, ascending."""
         last_day = local_day(until, self.zone)
         first_day = local_day(after, self.zone) - 1
-        return takewhile(
-            lambda start: start <= until, self._starts(first_day, last_day, after, work)
-        )
-
-    def _starts(self, first_day: int, last_day: int, after: float, work: Work) -> Iterator[int]:
         late: list[int] = []
         for day in self._ascending(first_day, last_day, work):
             of_day = self._instants(day, work)
@@ -73,9 +73,10 @@ class DayStarts(msgspec.Struct, frozen=True):
                 base, seconds = 0, sorted({*late, *(base + each for each in seconds)})
                 place = bisect_left(seconds, midnight(day + 1, self.zone))
                 seconds, late = seconds[:place], seconds[place:]
-            for each in seconds[bisect_right(seconds, after - base) :]:
-                yield base + each
-        yield from late[bisect_right(late, after) :]
+            for place in _places_between(seconds, after - base, until - base):
+                yield base + seconds[place]
+        for place in _places_between(late, after, until):
+            yield late[place]
 
     def _instants(self, day: int, work: Work) -> Instants:
         work.spend(_DAY_UNITS)
@@ -88,12 +89,10 @@ class DayStarts(msgspec.Struct, frozen=True):
             days = self.days.of_year(year, work)
             if first_day > begin:
                 begin, days = first_day, days >> first_day - begin
-            while days:
-                lowest = days & -days
-                if (day := begin + lowest.bit_length() - 1) > last_day:
+            for day in days_of_bits(days, begin):
+                if day > last_day:
                     return
                 yield day
-                days ^= lowest
             year += 1
 
     def _descending(self, last_day: int, first_day: int, work: Work) -> Iterator[int]:

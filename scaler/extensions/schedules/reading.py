@@ -19,10 +19,11 @@ EVENTS_MAX = 1_040
 DURATION_SECONDS_MAX = 31_622_400
 RAMP_SECONDS_MAX = 86_400
 
-_EVENT_UNITS = 2
-# To read so many dates, or to list so many events, takes as long as a unit.
-_DATES_A_UNIT = 2
-_LISTED_A_UNIT = 4
+_EVENT_UNITS = 3
+# To read so many dates, to list so many events, or to find so many times of a day takes as long as a unit.
+_DATES_A_UNIT = 4
+_LISTED_A_UNIT = 12
+_TIMES_A_UNIT = 40
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -147,7 +148,7 @@ def _schedule(event: Event, work: Work) -> Schedule:
     try:
         if entry is None:
             work.spend(len(spec.dates or ()) // _DATES_A_UNIT)
-            return _bounded(_of_spec(spec))
+            return _bounded(_of_spec(spec, work))
         work.spend((len(entry.rdates or ()) + len(entry.exdates or ())) // _DATES_A_UNIT)
         with _Reading(f"{event.calendar_path}spec.timeZone"):
             time_zone(event.zone)
@@ -160,7 +161,7 @@ class _InsideError(Exception):
     """What is wrong in a schedule or an entry, after its path."""
 
 
-def _of_spec(spec: ScheduleSpec) -> Schedule:
+def _of_spec(spec: ScheduleSpec, work: Work) -> Schedule:
     """A schedule with its own starts."""
     field = "timeZone"
     try:
@@ -173,6 +174,7 @@ def _of_spec(spec: ScheduleSpec) -> Schedule:
         else:
             field = "schedule"
             starts = cron_starts(spec.schedule, zone)
+            work.spend(len(starts.days.seconds_of(0)) // _TIMES_A_UNIT)
     except ValueError as error:
         raise _InsideError(f".{field}: {error}") from error
     return Schedule(

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from heapq import merge
+from itertools import groupby
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -15,14 +16,22 @@ from scaler.extensions.schedules.local_time import instant
 from scaler.extensions.schedules.matching_days import DayStarts
 from scaler.extensions.schedules.recurrence_rule import Rule
 from scaler.extensions.schedules.work import Work
-from scaler.extensions.schedules.year_rule import YearRule, chosen_of_year, days_of_year, year_rule
+from scaler.extensions.schedules.year_days import days_of_bits
+from scaler.extensions.schedules.year_rule import (
+    Chosen,
+    YearRule,
+    chosen_of_year,
+    days_of_year,
+    year_rule,
+)
 
 YEARS = range(2000, 2395)
 # The last date of a rule with COUNT must be found in so many years: each of them has to be computed.
 COUNTED_YEARS_MAX = 30
 
-_CHOICE_UNITS = 80
-# So many days that match take as long as a unit.
+_CHOICE_UNITS = 12
+# So many positions of BYSETPOS, or days that are counted, take as long as a unit.
+_POSITIONS_A_UNIT = 4
 _DAYS_A_UNIT = 8
 
 
@@ -50,12 +59,12 @@ class RuleDays(msgspec.Struct, frozen=True, kw_only=True):
             return 0
         begin = date(year, 1, 1).toordinal()
         if self.positions:
-            found = sum(1 << day - begin for day in self._chosen(year))
+            found = self._chosen(year).days
             # With the years around it.
-            units = 3 * self.units + len(self.positions) + _CHOICE_UNITS
+            units = 3 * self.units + len(self.positions) // _POSITIONS_A_UNIT + _CHOICE_UNITS
         else:
             found, units = days_of_year(self.rule, year), self.units
-        work.spend_on_year(self, year, units + found.bit_count() // _DAYS_A_UNIT)
+        work.spend_on_year(self, year, units)
         if year == self.start.year:
             before = self.start.toordinal() - begin
             found = found >> before << before
@@ -82,29 +91,48 @@ class RuleDays(msgspec.Struct, frozen=True, kw_only=True):
                 raise ValueError(
                     f"the last date by COUNT is more than {COUNTED_YEARS_MAX} years after the start: use UNTIL"
                 )
-            days, begin = self.of_year(year, work), date(year, 1, 1).toordinal()
-            work.spend(days.bit_count() // _DAYS_A_UNIT)
-            while days:
-                lowest = days & -days
-                day = begin + lowest.bit_length() - 1
-                times = self._times(day)
-                if len(times) >= uncounted:
-                    last = datetime.fromordinal(day) + timedelta(seconds=times[uncounted - 1])
-                    return msgspec.structs.replace(self, last=last, uncounted=0)
-                uncounted -= len(times)
-                days ^= lowest
+            days = self.of_year(year, work)
+            dates = self._number_of_dates(days, year, work)
+            if dates >= uncounted:
+                return msgspec.structs.replace(
+                    self, last=self._date(uncounted, days, year, work), uncounted=0
+                )
+            uncounted -= dates
             year += 1
         return msgspec.structs.replace(self, uncounted=uncounted, next_year=year)
+
+    def _number_of_dates(self, days: int, year: int, work: Work) -> int:
+        """Of the days of a year; those that are removed count, too."""
+        if self.positions:
+            return sum(map(len, self._times_of(days, year, work).values()))
+        dates = days.bit_count() * len(self.seconds)
+        if year == self.start.year and days >> self.start.timetuple().tm_yday - 1 & 1:
+            dates -= bisect_left(self.seconds, _second_of_day(self.start))
+        return dates
+
+    def _date(self, number: int, days: int, year: int, work: Work) -> datetime:
+        """The date with this number, from 1 on, of the days of a year."""
+        for day, times in self._times_of(days, year, work).items():
+            if len(times) >= number:
+                return datetime.fromordinal(day) + timedelta(seconds=times[number - 1])
+            number -= len(times)
+        raise AssertionError(f"the year {year} has fewer dates")
+
+    def _times_of(self, days: int, year: int, work: Work) -> Mapping[int, tuple[int, ...]]:
+        """The times of each of the days of a year, ascending."""
+        work.spend(days.bit_count() // _DAYS_A_UNIT)
+        begin = date(year, 1, 1).toordinal()
+        return {day: self._times(day) for day in days_of_bits(days, begin)}
 
     def _times(self, day: int) -> tuple[int, ...]:
         times = self.seconds
         if self.positions:
-            times = self._chosen(date.fromordinal(day).year).get(day, ())
+            times = self._chosen(date.fromordinal(day).year).seconds.get(day, ())
         if day == self.start.toordinal():
             times = times[bisect_left(times, _second_of_day(self.start)) :]
         return times
 
-    def _chosen(self, year: int) -> Mapping[int, tuple[int, ...]]:
+    def _chosen(self, year: int) -> Chosen:
         first_day = self.start.toordinal() if self.rule.frequency == "WEEKLY" else 0
         return chosen_of_year(self.rule, self.positions, self.seconds, first_day, year)
 
@@ -153,15 +181,11 @@ class RecurringStarts(msgspec.Struct, frozen=True):
 
     def following(self, after: float, until: float, work: Work) -> Iterator[int]:
         """The dates after `after` and until `until`, ascending, without duplicates."""
+        by_rule = self._by_rule.following(after, until, work)
         if not self.added.instants:
-            yield from self._by_rule.following(after, until, work)
-            return
+            return by_rule
         added = (each for each in self.added.following(after, until, work) if each <= until)
-        last: int | None = None
-        for each in merge(self._by_rule.following(after, until, work), added):
-            if each != last:
-                yield each
-            last = each
+        return (each for each, _ in groupby(merge(by_rule, added)))
 
     @property
     def _by_rule(self) -> DayStarts:
@@ -216,7 +240,9 @@ def _local_until(until: datetime, zone: ZoneInfo) -> datetime:
 def _seconds(rule: Rule, start: datetime) -> tuple[int, ...]:
     """The times of a day, in seconds after midnight."""
     return tuple(
-        hour * 3600 + minute * 60 + start.second
-        for hour in rule.hours or (start.hour,)
-        for minute in rule.minutes or (start.minute,)
+        [
+            hour * 3600 + minute * 60 + start.second
+            for hour in rule.hours or (start.hour,)
+            for minute in rule.minutes or (start.minute,)
+        ]
     )

@@ -12,7 +12,7 @@ from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType
 from scaler.api.schedules import FoundCalendar, ScheduleSpec, ScheduleStatus
 from scaler.extensions.schedules.reading import Readable, read_on, readable
-from scaler.extensions.schedules.windows import Active, Scheduled, Search, evaluated
+from scaler.extensions.schedules.windows import Active, Found, Scheduled, evaluated
 from scaler.extensions.schedules.work import Work
 from wire.api.meta import time_from_unix
 
@@ -48,7 +48,7 @@ class Searched(msgspec.Struct, frozen=True, eq=False):
     schedules: tuple[ScheduleSpec, ...]
     calendars: tuple[FoundCalendar, ...]
     read: Readable
-    searches: tuple[Search | None, ...] = ()
+    found: tuple[Found | None, ...] = ()
 
 
 class Schedules(Extension[ScheduledBounds, Searched]):
@@ -75,7 +75,7 @@ class Schedules(Extension[ScheduledBounds, Searched]):
             min_replicas=policy.min_replicas,
             max_replicas=policy.max_replicas,
             work=work,
-            searches=known.searches,
+            known=known.found,
         )
         given.moment.holds_until(scheduled.valid_until_unix_seconds)
         low = policy.min_replicas if scheduled.floor is None else scheduled.floor
@@ -85,7 +85,7 @@ class Schedules(Extension[ScheduledBounds, Searched]):
         low = min(low, high)
         unknown = _unknown(read, is_complete=read.is_complete and scheduled.is_complete)
         return ScheduledBounds(
-            active=_joined(tuple(_named(each) for each in scheduled.active)),
+            active=_names(scheduled.active),
             sets_min=scheduled.floor is not None,
             sets_max=scheduled.cap is not None,
             min_replicas=low,
@@ -94,7 +94,7 @@ class Schedules(Extension[ScheduledBounds, Searched]):
             unknown=unknown,
             remark=_remark(scheduled, unknown, low, high),
             # With the objects of now: two that are equal are compared at once if they are the same.
-            searched=Searched(schedules, calendars, read, scheduled.searches),
+            searched=Searched(schedules, calendars, read, scheduled.found),
         )
 
     def policy(self, rules: ScheduledBounds, policy: Policy) -> Policy:
@@ -179,7 +179,7 @@ def _remark(scheduled: Scheduled, unknown: tuple[str, str] | None, low: int, hig
     # The next change may be unknown: a date in more than five years, or windows that never end.
     then = "" if following is None else f"; the next change is at {_time(following)}"
     if scheduled.active:
-        names = _joined(tuple(_named(each) for each in scheduled.active))
+        names = _names(scheduled.active)
         message = f"{_counted(len(scheduled.active))} active ({names}): minReplicas is {low}, maxReplicas is {high}{then}"
         reason = "ScheduleActive"
     else:
@@ -194,9 +194,9 @@ def _remark(scheduled: Scheduled, unknown: tuple[str, str] | None, low: int, hig
     )
 
 
-def _joined(names: tuple[str, ...]) -> str:
-    shown = ", ".join(names[:_NAMED_MAX])
-    return f"{shown} and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else shown
+def _names(active: tuple[Active, ...]) -> str:
+    shown = ", ".join(_named(each) for each in active[:_NAMED_MAX])
+    return f"{shown} and {len(active) - _NAMED_MAX} more" if len(active) > _NAMED_MAX else shown
 
 
 def _counted(count: int) -> str:

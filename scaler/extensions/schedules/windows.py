@@ -24,6 +24,8 @@ _AHEAD_SECONDS = YEARS_AHEAD * 366 * DAY_SECONDS
 _CHAIN_MAX = 50
 _CHAIN_SECONDS = 366 * DAY_SECONDS
 _STEP_UNITS = 1
+# So many windows that overlap take as long as a unit.
+_OVERLAPPING_A_UNIT = 12
 
 
 class Starts(Protocol):
@@ -72,14 +74,15 @@ class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     valid_until_unix_seconds: float = math.inf
     is_complete: bool = True
     """Whether the work sufficed for all schedules. Otherwise what some of them say is not known yet."""
-    searches: "tuple[Search | None, ...]" = ()
-    """For the next evaluation of the same schedules."""
+    found: "tuple[Found | None, ...]" = ()
+    """Of each schedule, for the next evaluation of the same ones."""
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
     """The starts around a moment: the same from `since` until `until`. `end`: of the window, with those that overlap.
 
-    Without a following start there is none until `searched_to`.
+    Without a following start there is none until `searched_to`. From the following start on, the windows that are known
+    overlap until `following_end`.
     """
 
     since: float
@@ -87,7 +90,18 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     previous: int | None
     following: int | None
     end: float | None
+    following_end: float
     searched_to: float
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What a schedule says: the same from `since` until `until`."""
+
+    search: Search
+    active: Active | None
+    next_change: float | None
+    since: float
+    until: float
 
 
 def evaluated(
@@ -97,54 +111,77 @@ def evaluated(
     min_replicas: int,
     max_replicas: int,
     work: Work,
-    searches: Sequence[Search | None] = (),
+    known: Sequence[Found | None] = (),
 ) -> Scheduled:
     """The bounds now. `min_replicas` and `max_replicas` are those without schedules, where ramps begin.
 
-    `searches`: those of an earlier evaluation. Starts are searched again only after the next one has passed, and a search for
-    a distant one is continued where it has ended.
+    `known`: what an earlier evaluation has found. Starts are searched again only after the next one has passed, and a search
+    for a distant one is continued where it has ended.
     """
-    now, active, changes = now_unix_seconds, list[Active](), list[float]()
-    valid_until = math.inf
+    now = now_unix_seconds
+    bounds = _Bounds(min_replicas, max_replicas)
     # First what sets the bounds of all schedules; distant starts only where work is left.
     found = [
-        _current(each, known, now, work)
-        for each, known in zip_longest(schedules, searches[: len(schedules)])
+        each
+        if each is not None and each.since <= now < each.until
+        else _current(schedule, each, now, bounds, work)
+        for schedule, each in zip_longest(schedules, known[: len(schedules)])
     ]
-    for place, (each, search) in enumerate(zip(schedules, found, strict=True)):
-        if search is None:
-            continue
-        if search.following is None and search.searched_to < now + _AHEAD_SECONDS:
-            search = found[place] = _continued(each, search, now, work)
-        phase = _phase(each, search, now)
-        if phase.share > 0:
-            active.append(_active(each, phase.share, min_replicas, max_replicas))
-        if phase.next_change is not None:
-            changes.append(phase.next_change)
-        valid_until = min(valid_until, phase.valid_until)
+    _continue_distant(schedules, found, now, bounds, work)
+    complete = [each for each in found if each is not None]
+    active = tuple([each.active for each in complete if each.active is not None])
     floor = max(
-        (each.min_replicas for each in active if each.min_replicas is not None), default=None
+        [each.min_replicas for each in active if each.min_replicas is not None], default=None
     )
-    cap = min((each.max_replicas for each in active if each.max_replicas is not None), default=None)
+    cap = min([each.max_replicas for each in active if each.max_replicas is not None], default=None)
     return Scheduled(
-        active=tuple(active),
+        active=active,
         floor=floor,
         # The floor takes precedence: too few replicas are an outage, too many are a cost.
         cap=max(cap, floor) if cap is not None and floor is not None else cap,
-        next_change_unix_seconds=min(changes, default=None),
+        next_change_unix_seconds=min(
+            [each.next_change for each in complete if each.next_change is not None], default=None
+        ),
         # The next evaluation goes on.
-        valid_until_unix_seconds=now if work.is_used_up else valid_until,
-        is_complete=None not in found,
-        searches=tuple(found),
+        valid_until_unix_seconds=now
+        if work.is_used_up
+        else min([each.until for each in complete], default=math.inf),
+        is_complete=len(complete) == len(found),
+        found=tuple(found),
     )
 
 
-def _active(schedule: Schedule, share: float, min_replicas: int, max_replicas: int) -> Active:
+class _Bounds(msgspec.Struct, frozen=True):
+    """Those without schedules."""
+
+    min_replicas: int
+    max_replicas: int
+
+
+def _continue_distant(
+    schedules: Sequence[Schedule],
+    found: list[Found | None],
+    now: float,
+    bounds: _Bounds,
+    work: Work,
+) -> None:
+    """Search on for the next start of those that have none yet, as far as the work suffices."""
+    ahead = now + _AHEAD_SECONDS
+    for place, each in enumerate(found):
+        if work.is_used_up:
+            return
+        if each is None or each.search.following is not None or each.search.searched_to >= ahead:
+            continue
+        search = _continued(schedules[place], each.search, ahead, work)
+        found[place] = _found(schedules[place], search, now, bounds)
+
+
+def _active(schedule: Schedule, share: float, bounds: _Bounds) -> Active:
     return Active(
         name=schedule.name,
         share=share,
-        min_replicas=_between(min_replicas, schedule.min_replicas, share),
-        max_replicas=_between(max_replicas, schedule.max_replicas, share),
+        min_replicas=_between(bounds.min_replicas, schedule.min_replicas, share),
+        max_replicas=_between(bounds.max_replicas, schedule.max_replicas, share),
     )
 
 
@@ -155,95 +192,130 @@ def _between(base: int, full: int | None, share: float) -> int | None:
     return base + math.ceil((full - base) * share)
 
 
-class _Phase(msgspec.Struct, frozen=True):
-    """How much of the bounds applies, and until when."""
-
-    share: float
-    next_change: float | None
-    valid_until: float
-
-
-def _phase(schedule: Schedule, search: Search, now: float) -> _Phase:
-    """Where `now` is: outside, on a ramp, or within a window."""
-    previous, following, ramp = search.previous, search.following, schedule.ramp_seconds
+def _found(schedule: Schedule, search: Search, now: float, bounds: _Bounds) -> Found:
+    """What the starts around now mean: it is outside of windows, on a ramp, or within a window."""
+    previous, following = search.previous, search.following
+    ramp = schedule.ramp_seconds
     ends = None if previous is None else previous + schedule.duration_seconds
-    if ends is not None and now < ends:
-        valid_until = ends if following is None else min(ends, following)
-        return _Phase(1.0, search.end, valid_until)
     rising = 0.0 if following is None or not ramp else 1 - (following - now) / ramp
     falling = 0.0 if ends is None or not ramp else 1 - (now - ends) / ramp
-    share = max(rising, falling, 0.0)
-    if share == 0:
-        begins = None if following is None else float(following - ramp)
-        return _Phase(0.0, begins, search.until if begins is None else begins)
-    # On a ramp the bounds change all the time.
-    next_change = float(following) if following is not None and rising > 0 else None
-    if next_change is None and ends is not None:
-        next_change = float(ends + ramp)
-    return _Phase(share, next_change, now)
+    next_change: float | None
+    until: float
+    if ends is not None and now < ends:
+        share, next_change = 1.0, search.end
+        until = ends if following is None else min(ends, following)
+    elif (share := max(rising, falling, 0.0)) > 0:
+        # On a ramp the bounds change all the time.
+        next_change, until = (
+            (following if rising > 0 else ends + ramp if ends is not None else None),
+            now,
+        )
+    else:
+        next_change = None if following is None else float(following - ramp)
+        until = search.until if next_change is None else next_change
+    active = _active(schedule, share, bounds) if share > 0 else None
+    return Found(search=search, active=active, next_change=next_change, since=now, until=until)
 
 
-def _current(schedule: Schedule, known: Search | None, now: float, work: Work) -> Search | None:
-    """The known search while it holds, or a new one; None if the work does not suffice."""
-    if known is not None and known.since <= now < known.until:
+def _current(
+    schedule: Schedule, known: Found | None, now: float, bounds: _Bounds, work: Work
+) -> Found | None:
+    """By the known search while it holds, or by a new one; None if the work does not suffice and nothing is known."""
+    search = None if known is None else known.search
+    if search is None or not search.since <= now < search.until:
+        if work.is_used_up:
+            return None if known is None else _still_active(schedule, known, now, bounds)
+        search = _next_search(schedule, search, now, work) or _search(schedule, now, work)
+    return _found(schedule, search, now, bounds)
+
+
+def _still_active(schedule: Schedule, known: Found, now: float, bounds: _Bounds) -> Found | None:
+    """Without a new search: within windows that are known, the whole bounds apply."""
+    search = known.search
+    if search.following is None or not search.following <= now < search.following_end:
+        return None
+    is_within = known.active is not None and known.active.share >= 1
+    if is_within and (known.next_change is None or now < known.next_change):
         return known
-    return None if work.is_used_up else _search(schedule, now, work)
+    active = _active(schedule, 1.0, bounds)
+    return Found(search=search, active=active, next_change=None, since=now, until=now)
 
 
 def _search(schedule: Schedule, now: float, work: Work) -> Search:
-    """What is needed for the bounds now. The next start is searched for until the end of the next year at first."""
-    starts, ramp = schedule.starts, schedule.ramp_seconds
-    previous = starts.latest(now, now - schedule.duration_seconds - ramp, work)
-    search = Search(
-        since=now,
-        until=now,
-        previous=previous,
-        following=None,
-        end=None if previous is None else _end_of_chain(schedule, previous, now, work),
-        searched_to=now,
-    )
-    while search.following is None and search.until <= now:
-        search = _searched_on(schedule, search, work)
-    return search
+    """What is needed for the bounds now."""
+    earliest = now - schedule.duration_seconds - schedule.ramp_seconds
+    return _around(schedule, schedule.starts.latest(now, earliest, work), now, work)
 
 
-def _continued(schedule: Schedule, search: Search, now: float, work: Work) -> Search:
-    """A search that goes on for the next start, two years at a time."""
-    while (
-        search.following is None
-        and search.searched_to < now + _AHEAD_SECONDS
-        and not work.is_used_up
-    ):
-        search = _searched_on(schedule, search, work)
-    return search
+def _next_search(schedule: Schedule, known: Search | None, now: float, work: Work) -> Search | None:
+    """With the next start of the known search as the previous one, if it is."""
+    if known is None or known.following is None or known.following > now:
+        return None
+    search = _around(schedule, known.following, now, work)
+    return search if search.following is None or search.following > now else None
 
 
-def _searched_on(schedule: Schedule, search: Search, work: Work) -> Search:
-    """For the next start, until the end of the next year."""
+def _around(schedule: Schedule, previous: int | None, now: float, work: Work) -> Search:
+    """With the start that follows the previous one, which is searched for until the end of the next year at first."""
     work.spend(_STEP_UNITS)
-    after = search.searched_to
-    year = datetime.fromtimestamp(after, UTC).year
-    until = datetime(year + 2, 1, 1, tzinfo=UTC).timestamp()
-    following = next(schedule.starts.following(after, until, work), None)
-    ramp_begins = until - schedule.ramp_seconds
+    limit = now + _CHAIN_SECONDS
+    searched_to = max(_end_of_next_year(now), limit)
+    after = now if previous is None else previous
+    starts = schedule.starts.following(after, searched_to, work)
+    following, duration = next(starts, None), schedule.duration_seconds
+    end: float | None = None
+    following_end = 0 if following is None else following + duration
+    if previous is not None and now < previous + duration:
+        known_end, is_end = _end_of_chain(
+            previous + duration, following, starts, duration, limit, work
+        )
+        end = float(known_end) if is_end else None
+        following_end = max(following_end, known_end)
+    return Search(
+        since=now,
+        until=searched_to - schedule.ramp_seconds if following is None else following,
+        previous=previous,
+        following=following,
+        end=end,
+        following_end=following_end,
+        searched_to=searched_to,
+    )
+
+
+def _continued(schedule: Schedule, search: Search, ahead: float, work: Work) -> Search:
+    """A search that goes on for the next start, two years at a time."""
+    following, searched_to = search.following, search.searched_to
+    while following is None and searched_to < ahead and not work.is_used_up:
+        work.spend(_STEP_UNITS)
+        after, searched_to = searched_to, _end_of_next_year(searched_to)
+        following = next(schedule.starts.following(after, searched_to, work), None)
     return msgspec.structs.replace(
         search,
+        until=searched_to - schedule.ramp_seconds if following is None else following,
         following=following,
-        searched_to=until,
-        until=ramp_begins if following is None else following,
+        following_end=0 if following is None else following + schedule.duration_seconds,
+        searched_to=searched_to,
     )
 
 
-def _end_of_chain(schedule: Schedule, previous: int, now: float, work: Work) -> float | None:
-    """When the windows that overlap with the one of `previous` end."""
-    end, limit = previous + schedule.duration_seconds, now + _CHAIN_SECONDS
-    if end <= now:
-        return None
-    starts = schedule.starts.following(previous, limit, work)
-    for overlapping, start in enumerate(starts, start=1):
-        if start > end:
-            return float(end)
-        if overlapping == _CHAIN_MAX:
-            return None
-        end = start + schedule.duration_seconds
-    return float(end) if end < limit else None
+def _end_of_next_year(now: float) -> float:
+    year = datetime.fromtimestamp(now, UTC).year
+    return datetime(year + 2, 1, 1, tzinfo=UTC).timestamp()
+
+
+def _end_of_chain(
+    end: int,
+    following: int | None,
+    starts: Iterator[int],
+    duration: int,
+    limit: float,
+    work: Work,
+) -> tuple[int, bool]:
+    """When the windows that overlap with one end, as far as they are known, and whether that is all of them."""
+    start, overlapping = following, 0
+    while overlapping < _CHAIN_MAX - 1 and start is not None and start <= min(end, limit):
+        end, start = start + duration, next(starts, None)
+        overlapping += 1
+    work.spend(overlapping // _OVERLAPPING_A_UNIT)
+    is_overlapping = start is not None and start <= min(end, limit)
+    return end, not is_overlapping and end < limit

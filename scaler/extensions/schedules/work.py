@@ -4,11 +4,10 @@ It is counted, not measured, so that an evaluation has the same result on every 
 does not suffice for is continued by the next one, so that no object can hold up the reconciles of others.
 """
 
-# About 5 µs each on a processor without other work, up to 12 on a busy one, and the last step of an evaluation may take up to 200 more
-# than are left: usually below 5 ms for the worst objects, and up to 9 ms on a slow processor. Not less: with 300, hourly starts of
-# 1,000 entries pass faster than they are searched, so such an object would never be evaluated completely. Ten schedules with a
-# calendar of 40 yearly dates need less than this for all of it, and a calendar of 100 dates needs two evaluations. The benchmark
-# `schedules` measures both.
+# About 5 µs each on a processor without other work, up to 10 on a busy one, and the last step of an evaluation may take up to 100
+# more than are left: about 2.5 ms for the worst objects, and below 5 ms on a busy processor. Not less than 250: starts of 1,000
+# entries would be searched for longer than an hour. Ten schedules with a calendar of 40 yearly dates need less than this for all
+# of it, and a calendar of 100 dates needs two evaluations. The benchmark `schedules` measures both.
 UNITS_MAX = 400
 
 

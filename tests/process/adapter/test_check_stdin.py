@@ -23,3 +23,18 @@ def test_an_error_from_stdin_is_reported():
     done = subprocess.run(CHECK, input="rulez: []", capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "(stdin): line 1: rulez: unknown field" in done.stderr
+
+
+def test_nothing_from_stdin_is_an_error_because_the_command_before_the_pipe_may_have_failed():
+    done = subprocess.run(CHECK, input="\n", capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "(stdin): (file): cannot be read: it is empty" in done.stderr
+    assert "See whether the command before the pipe failed." in done.stderr
+
+
+def test_a_missing_file_is_an_error_that_does_not_speak_of_the_flags_of_the_server(tmp_path):
+    check = [*CHECK[:-1], str(tmp_path / "missing.yaml")]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "missing.yaml: (file): cannot be read: No such file or directory" in done.stderr
+    assert "--config" not in done.stderr

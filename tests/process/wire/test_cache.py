@@ -8,8 +8,9 @@ import pytest
 
 from testbed.cluster import Cluster
 from tests.process.wire.conftest import until
-from wire.kube.cache import PartialObject, WatchCache
+from wire.kube.cache import WatchCache
 from wire.kube.client import KubeClient
+from wire.kube.metadata_only import PartialObject
 
 
 @contextlib.asynccontextmanager

@@ -11,10 +11,10 @@ from testbed.cluster import Cluster
 from tests.process.wire.conftest import until
 from tests.process.wire.gzip_gateway import GzipGateway
 from wire.api import kube_json
-from wire.kube.cache import PartialObject
 from wire.kube.client import KubeClient
 from wire.kube.connection import ClusterAccess, Connection, connect
 from wire.kube.list_and_watch import WatchEvent
+from wire.kube.metadata_only import PartialObject
 
 COMPRESSES_FROM_MINOR = 37
 # kube-apiserver sends the existing objects first, as for sendInitialEvents.

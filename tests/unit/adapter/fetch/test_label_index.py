@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from adapter.fetch.label_index import LABELS_MAX, LabelIndex
 from wire.api import labels
-from wire.kube.cache import NameAndLabels, PartialObject
+from wire.kube.metadata_only import NameAndLabels, PartialObject
 
 keys = st.sampled_from(["app", "tier"])
 values = st.sampled_from(["web", "db", ""])

@@ -202,3 +202,15 @@ async def test_after_a_rescale_no_metric_is_used_that_was_requested_before_it(co
     scaled_at_seconds = world.monotonic_seconds
     await world.sync(60, elapsed=0.5)
     assert world.measurements.since_seconds[-1] == scaled_at_seconds
+
+
+@pytest.mark.parametrize("copies", [True, False])
+async def test_after_a_refused_rescale_metrics_from_before_it_still_count(copies):
+    world = World(copies=copies)
+    world.scaled(3)
+    await world.sync(30)
+    forbidden = StatusError("no", code=403, reason="Forbidden")
+    world.kube.put_answers = [forbidden] * (2 if copies else 1)
+    await world.sync(60)
+    await world.sync(60, elapsed=0.5)
+    assert world.measurements.since_seconds[-1] == -math.inf

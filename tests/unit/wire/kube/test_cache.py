@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from wire.api.status import StatusError, Unavailable
-from wire.kube.cache import METADATA_LIST, RELIST_SECONDS, PartialObject, WatchCache
+from wire.kube.cache import RELIST_SECONDS, WatchCache
+from wire.kube.metadata_only import METADATA_LIST, PartialObject
 from wire.kube.requests import JSON, OnAccepted
 from wire.process.backoff import Backoff
 
@@ -298,11 +299,11 @@ async def test_a_server_that_fails_every_watch_is_not_flooded_with_lists():
 async def test_the_age_is_the_time_since_the_server_last_confirmed_the_copy():
     bookmark = event("BOOKMARK", {"metadata": {"resourceVersion": "5"}})
     down = Unavailable("no route")
-    watched = await play(page(version=1), down, down)
+    watched = await play(page(version=1), down, down, page(version=1))
     assert watched.cache.age_seconds == pytest.approx(0.8 + 1.6)
-    watched = await play(page(version=1), down, [bookmark, STAY])
+    watched = await play(page(version=1), down, page(version=1), [bookmark, STAY])
     assert watched.cache.age_seconds == 0.0
-    watched = await play(page(version=1), down, [GONE], down, page(version=2))
+    watched = await play(page(version=1), down, page(version=1), [GONE], down, page(version=2))
     assert watched.cache.age_seconds == 0.0
 
 
@@ -349,7 +350,7 @@ async def test_a_watch_that_ends_when_its_time_is_up_confirms_the_copy():
 
 async def test_the_copy_survives_failures_and_the_pauses_grow():
     down = Unavailable("no route")
-    watched = await play(page(pod("a", 1), version=1), [], down, down, down)
+    watched = await play(page(pod("a", 1), version=1), [], down, down, down, page(version=1))
     assert watched.names() == ["a"]
     assert watched.pauses_seconds == [0.8, 1.6, 3.2, 6.4]
 

@@ -8,7 +8,8 @@ import pytest
 
 from tests.unit.wire.kube.test_cache import GONE, PATH, STAY, ScriptedServer, event, page, pod
 from wire.api.status import StatusError, Unavailable
-from wire.kube.cache import NameAndLabels, PartialObject, WatchCache
+from wire.kube.cache import WatchCache
+from wire.kube.metadata_only import NameAndLabels, PartialObject
 from wire.process.backoff import Backoff
 
 

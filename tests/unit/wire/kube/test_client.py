@@ -251,6 +251,27 @@ async def test_a_server_that_is_not_there_is_unavailable():
         await client.close()
 
 
+async def test_after_the_client_was_closed_nothing_is_sent():
+    """Neither by a request that waited meanwhile, nor by a new one: the process ends."""
+    client = await client_of("http://127.0.0.1:1")
+    waits, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def authorization(*, refused: bool = False) -> str:
+        waits.set()
+        await goes_on.wait()
+        return ""
+
+    client._connection.authorization = authorization
+    waiting = asyncio.create_task(client.replace("/x", b"{}"))
+    await waits.wait()
+    await client.close()
+    goes_on.set()
+    with pytest.raises(NotSent, match="the client was closed"):
+        await waiting
+    with pytest.raises(NotSent, match="the client was closed"):
+        await client.get("/x")
+
+
 async def test_a_watch_yields_lines_of_any_length_however_the_chunks_are_split(serve):
     lines = [b"a" * 3_000_000, b"b", b"c" * 70_000]
 

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from testbed.certificates import Authority, KeyPair
 from testbed.waiting import until
-from wire.kube.cache import NameAndLabels
+from wire.kube.metadata_only import NameAndLabels
 from wire.kube.requests import JSON, OnAccepted
 from wire.serving.access_guard import USER
 from wire.serving.attributes import ANONYMOUS

@@ -22,6 +22,7 @@ class Discovery:
 
     def __init__(self) -> None:
         self.error: Exception | None = None
+        self.groups: object = GROUPS
         self.seconds = 0.0
         self.requests = 0
 
@@ -33,7 +34,7 @@ class Discovery:
         await virtual_time.passes(self.seconds)
         if self.error is not None:
             raise self.error
-        return msgspec.json.encode(GROUPS)
+        return msgspec.json.encode(self.groups)
 
 
 Scenario = Callable[[Discovery, PreferredVersion], Coroutine[Any, Any, None]]
@@ -100,6 +101,17 @@ def test_while_the_server_fails_the_known_version_stays_in_use(code):
         for requests in (2, 3):
             assert await version.get() == "v1beta2"
             assert discovery.requests == requests
+
+    with_a_known_version(scenario)
+
+
+@pytest.mark.parametrize("response", ["<html>Please log in</html>", {}, {"groups": None}])
+def test_while_something_else_responds_the_known_version_stays_in_use(response):
+    async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
+        discovery.groups = response
+        for requests in (2, 3):
+            assert await version.get() == "v1beta2"
+            assert discovery.requests == requests, "a failure is not cached"
 
     with_a_known_version(scenario)
 

@@ -19,7 +19,8 @@ from tests.unit.scaler.extensions.schedules.searching import ENOUGH
 DAY = 86_400
 # dateutil searches until the year 9999 for a date that does not exist. The calendar repeats every 400 years.
 SHIFT_YEARS = 7600
-AHEAD = timedelta(days=366 * (YEARS_AHEAD + 1))
+# A search ends with a year, which may be the third one after those.
+AHEAD = timedelta(days=366 * (YEARS_AHEAD + 3))
 # Zones with changes at midnight, by half an hour, and in the south.
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Africa/Cairo", "Australia/Lord_Howe", "America/Scoresbysund", "America/Asuncion", "Asia/Beirut"]  # fmt: skip
 # Around them, and at the ends of years.
@@ -124,8 +125,9 @@ def test_a_search_finds_what_the_enumeration_of_all_dates_finds(
     following = next(iter(instants[place:]), None)
     schedule = Schedule(name="a", starts=found, duration_seconds=duration, min_replicas=9)
     scheduled = evaluated([schedule], now, min_replicas=1, max_replicas=20, work=Work(ENOUGH))
-    (search,) = scheduled.searches
-    assert search is not None
+    (only,) = scheduled.found
+    assert only is not None
+    search = only.search
     assert search.previous == previous
     if following is None or following < now + 365 * YEARS_AHEAD * DAY:
         assert search.following == following

@@ -24,9 +24,9 @@ def at(now: float, *schedules: Schedule) -> Scheduled:
 
 
 def following(earlier: Scheduled, now: float, *schedules: Schedule) -> Scheduled:
-    """With the searches of an earlier evaluation."""
+    """With what an earlier evaluation has found."""
     return evaluated(
-        schedules, now, min_replicas=2, max_replicas=20, work=Work(), searches=earlier.searches
+        schedules, now, min_replicas=2, max_replicas=20, work=Work(), known=earlier.found
     )
 
 
@@ -96,15 +96,15 @@ class CountedStarts:
         self._starts = FixedStarts(instants)
 
     def latest(self, now, earliest, work):
-        self.searches += 1
         return self._starts.latest(now, earliest, work)
 
     def following(self, after, until, work):
+        self.searches += 1
         return self._starts.following(after, until, work)
 
 
 def test_starts_are_searched_only_when_the_next_one_has_passed():
-    starts = CountedStarts(1000, 5000)
+    starts = CountedStarts(1000, 5000, 9000)
     schedules = [Schedule(name="a", starts=starts, duration_seconds=100, min_replicas=5)]
     found = Scheduled()
     for now in range(1000, 4999, 15):

@@ -7,15 +7,17 @@ import msgspec
 import pytest
 
 from scaler.api.schedules import CalendarEntry, CalendarSpec, FoundCalendar, ScheduleSpec
-from scaler.extensions.schedules.local_time import local_time, time_zone
+from scaler.extensions.schedules.local_time import instant, local_time, time_zone
 from scaler.extensions.schedules.reading import EVENTS_MAX, Readable, read_on, readable
 from scaler.extensions.schedules.windows import Scheduled, evaluated
 from scaler.extensions.schedules.work import UNITS_MAX, Work
 from testbed import worst_schedules
 
-NOW = local_time("2026-11-24T10:00:30").replace(tzinfo=time_zone("Europe/Berlin")).timestamp()
+NOW = instant(local_time("2026-11-24T10:00:30"), time_zone("Europe/Berlin"))
 # What a single step may do beyond the rest of the work: the years around now, of a rule with many parts.
-STEP_UNITS = 400
+STEP_UNITS = 100
+PERIOD_SECONDS = 15
+HOUR = 3600
 
 
 class Evaluations:
@@ -31,7 +33,7 @@ class Evaluations:
         self.read = read_on(self.read, work)
         self.scheduled = evaluated(
             self.read.schedules, now, min_replicas=1, max_replicas=40, work=work,
-            searches=self.scheduled.searches,
+            known=self.scheduled.found,
         )  # fmt: skip
         return UNITS_MAX - work.left
 
@@ -82,6 +84,28 @@ def test_no_evaluation_does_more_than_its_share(fields):
 
 
 @KINDS
+def test_the_worst_objects_are_complete_within_an_hour_and_stay_so_for_a_day(fields):
+    """Otherwise nothing would be scaled down: also while starts pass in each minute and in each hour."""
+    numbers = range(worst_schedules.CALENDARS)
+    found = Evaluations(
+        ALL, calendars(*(worst_schedules.entries(fields, each) for each in numbers))
+    )
+    now = NOW
+    found.at(now)
+    while not found.is_complete:
+        now += PERIOD_SECONDS
+        assert now < NOW + HOUR
+        found.at(now)
+    for hour in range(NOW // HOUR + 2, NOW // HOUR + 26):
+        # All entries start at a full hour, and are searched for until nothing is left.
+        for now in range(hour * HOUR, (hour + 1) * HOUR, PERIOD_SECONDS):
+            found.at(now)
+            assert found.is_complete
+            if found.scheduled.valid_until_unix_seconds > now:
+                break
+
+
+@KINDS
 def test_what_several_evaluations_find_is_what_one_without_a_limit_finds(fields):
     few = worst_schedules.entries(fields)[:20]
     found = Evaluations((*EVERY_MINUTE[:5], REFERRING[0]), calendars(few))
@@ -94,8 +118,8 @@ def test_what_several_evaluations_find_is_what_one_without_a_limit_finds(fields)
     everything = evaluated(
         found.read.schedules, NOW, min_replicas=1, max_replicas=40, work=Work(10**9)
     )
-    assert msgspec.structs.replace(everything, searches=()) == (
-        msgspec.structs.replace(found.scheduled, searches=())
+    assert msgspec.structs.replace(everything, found=()) == (
+        msgspec.structs.replace(found.scheduled, found=())
     )
 
 
