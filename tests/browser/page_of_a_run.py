@@ -26,7 +26,7 @@ from tests.e2e.readme_user import User, create_workloads, export_queues
 # The seconds at which the queue changes, and its messages from then on.
 PLAN = ((0, 60), (60, 150), (150, 270), (240, 390), (330, 240), (420, 120))
 SECONDS = 480
-SIZE = (1100, 1180)
+SIZE = (1100, 1125)
 PORTS = (10443, 6443, 9090)
 PATH = "/apis/loadline.io/v1beta1/namespaces/shop/loadautoscalers/worker"
 LABELS = {"exported_namespace": "shop", "name": "worker", "kind": "LoadAutoscaler"}
