@@ -66,9 +66,11 @@ def linked_sources() -> set[str]:
 
 
 def on_config(config: Any) -> Any:
-    """Each page shows the version that it describes."""
+    """Each page shows the version that it describes, and where it can be edited, if it is published from a repository."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     config.copyright = f"Loadline {project['version']}"
+    if not config.repo_url:
+        config.edit_uri = None
     return config
 
 

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from mkdocs.config import load_config
+from mkdocs.structure.files import File
+from mkdocs.structure.pages import Page
 
-from testbed.documentation_site import location, relinked
+from testbed.documentation_site import location, on_config, relinked
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,6 +43,23 @@ def test_every_page_is_in_the_navigation():
     pages = [path.relative_to(ROOT).as_posix() for path in found]
     missing = [page for page in pages if f": {location(page)}" not in navigation]
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("repository", "expected"),
+    [
+        ("", None),
+        ("https://git.example.com/a/b", "https://git.example.com/a/b/edit/main/docs/keda.md"),
+    ],
+)
+def test_a_page_can_be_edited_where_the_site_is_published_from_a_repository(
+    monkeypatch, repository, expected
+):
+    monkeypatch.setenv("REPOSITORY_URL", repository)
+    config = on_config(load_config(str(ROOT / "mkdocs.yml")))
+    file = File("keda.md", config.docs_dir, config.site_dir, use_directory_urls=False)
+    assert Page(None, file, config).edit_url == expected
+    assert config.copyright == "Loadline 0.1.0"
 
 
 GUIDE_LINES_MAX = 150
