@@ -24,7 +24,7 @@ WITHOUT_BUILT_PROGRAMS := tests/process/adapter/test_check_stdin.py tests/proces
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test simulated real test-kubernetes upstream-diff test-python test-dependencies test-arm64 test-backends test-page simulate soak model mutants check bench lint format unit site assets constraints clean
+.PHONY: help demo test simulated real test-kubernetes upstream-diff test-python test-dependencies test-arm64 test-backends test-page simulate soak model mutants check bench lint format unit site wheel assets constraints clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -131,6 +131,11 @@ format: $(STAMP)  ## Format the source code
 
 bench: assets  ## Compare performance with prometheus-adapter and kube-controller-manager
 	$(BIN)/python -m benchmarks
+
+wheel: $(STAMP)  ## Build the wheel of the plugin and of both programs into out/wheel
+	@rm -rf out/wheel
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir out/wheel .
+	@ls out/wheel
 
 constraints: $(STAMP)  ## Update the pinned versions and hashes of all dependencies
 	$(BIN)/uv pip compile $(PIN) --all-extras pyproject.toml -o constraints.txt

@@ -58,6 +58,7 @@ def start_adapter_of(
     namespace: str,
     directory: Path,
     addresses: Mapping[str, str],
+    port: int | None = None,
 ) -> LoadlineProcess:
     """Start the adapter of the Deployment: Loadline's or prometheus-adapter, by the image of its first container.
 
@@ -65,7 +66,7 @@ def start_adapter_of(
     """
     pod = pod_of(cluster, namespace, name)
     image: str = pod["containers"][0]["image"]
-    port = ports.reserve()
+    port = port or ports.reserve()
     arguments = container_arguments(cluster, namespace, pod, directory / f"{name}-{port}")
     for inside, outside in addresses.items():
         arguments = [argument.replace(inside, outside) for argument in arguments]

@@ -19,8 +19,7 @@ README = """\
 {description}.
 
 ```sh
-helm install {name} oci://registry.example.com/charts/{name} --namespace monitoring --create-namespace \\
-  --set image.repository=registry.example.com/loadline-autoscaler{required}
+helm install {name} oci://registry.example.com/charts/{name} --namespace monitoring --create-namespace{required}
 ```
 
 Without a registry for charts, use the path of this directory in a checkout instead of `oci://...`. Requires Kubernetes {kubernetes} and Helm 3.

@@ -5,6 +5,7 @@ The pages are written for a checkout, so their links are paths of the repository
 
 import posixpath
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,12 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
+    "ADOPTERS.md": "adopters.md",
+    "CODE_OF_CONDUCT.md": "code-of-conduct.md",
+    "GOVERNANCE.md": "governance.md",
+    "MAINTAINERS.md": "maintainers.md",
+    "RELEASING.md": "releasing.md",
+    "ROADMAP.md": "roadmap.md",
 }
 ADR_INDEX = "docs/adr/README.md"
 LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)#\s]+)((?:#[^)\s]*)?\))")
@@ -58,11 +65,22 @@ def linked_sources() -> set[str]:
     return found
 
 
+def on_config(config: Any) -> Any:
+    """Each page shows the version that it describes, and where it can be edited, if it is published from a repository."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    config.copyright = f"Loadline {project['version']}"
+    if not config.repo_url:
+        config.edit_uri = None
+    return config
+
+
 def on_files(files: Files, *, config: Any) -> Files:
     """Add what is outside docs/."""
     for path in PAGES:
         text = relinked((ROOT / path).read_text("utf-8"), page=path)
-        files.append(File.generated(config, location(path), content=text))
+        page = File.generated(config, location(path), content=text)
+        page.edit_uri = f"../{path}"
+        files.append(page)
     for path in sorted(linked_sources()):
         files.append(
             File.generated(config, location(path), content=(ROOT / path).read_text("utf-8"))

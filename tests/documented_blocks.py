@@ -104,6 +104,13 @@ def blocks_in(page: Path) -> Iterator[Block]:
         )
 
 
+def commands_with_output(console: str) -> Iterator[tuple[str, str]]:
+    """Each command of a console, and what the document shows below it."""
+    for part in f"\n{console}".split(f"\n{PROMPT}")[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
 def blocks_to_run() -> list[Block]:
     """Those that have a row in the table."""
     return [block for block in all_blocks() if block.language != OUTPUT]

@@ -13,6 +13,8 @@ from tests.documented_blocks import ROOT
 NOT_RUN = {
     r"port-forward|\blogs\b": "needs a kubelet",
     r"^docker ": "needs a container runtime",
+    r"^pipx install ": "installs programs for the user",
+    r"^helm install .* --repo https:": "downloads a chart from the Internet",
     r"^kubectl loadline ui\b": "runs until the user stops it",
 }
 """Command lines that are left out of a block, and why. The table of blocks repeats the reason."""

@@ -1,4 +1,4 @@
-"""KEDA's ScaledObject (keda.sh/v1alpha1) to a LoadAutoscaler. docs/keda.md has the table of the fields."""
+"""KEDA's ScaledObject (keda.sh/v1alpha1) to a LoadAutoscaler. docs/keda-fields.md has the table of the fields."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -6,10 +6,10 @@ from typing import Protocol
 
 import pytest
 
-from testbed import apiservices
+from testbed import apiservices, ports
 from testbed.audit_log import AuditLog
 from testbed.cluster import Cluster
-from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
+from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions, HPAOptions
 from testbed.metrics_api_server import EXTERNAL, MetricsAPIServer
 from testbed.programs import CRD, LoadlineProcess, start_program
 from tests.e2e.scaler_objects import MEMORY_CRD
@@ -37,6 +37,19 @@ def aggregated(cluster: Cluster) -> Iterator[Register]:
     yield add
     for name in registered:
         apiservices.unregister(cluster, name)
+
+
+@pytest.fixture(scope="module")
+def forwarding_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A control plane with a kubelet that forwards the ports of the programs and of Prometheus."""
+    local = {10443: ports.reserve(), 6443: ports.reserve(), 9090: ports.reserve()}
+    options = ClusterOptions(
+        hpa=HPAOptions(sync_period_seconds=1), forwarded_ports=tuple(local.items())
+    )
+    with Cluster(options, directory=tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+    for port in local.values():
+        ports.release(port)
 
 
 @pytest.fixture(scope="module")

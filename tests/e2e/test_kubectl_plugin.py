@@ -15,17 +15,16 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from testbed import apiservices, ports, web
+from testbed import apiservices, web
 from testbed.certificates import Authority
 from testbed.chart_programs import start_chart_program
 from testbed.cluster import Cluster
-from testbed.cluster_options import ClusterOptions, HPAOptions
 from testbed.exporter import Exporter
 from testbed.helm import Helm
 from testbed.processes import start
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
-from tests.documented_blocks import PROMPT
+from tests.documented_blocks import commands_with_output
 from tests.e2e.cluster_shell import cluster_shell
 from tests.shell import Shell
 
@@ -59,16 +58,8 @@ class Plugin(msgspec.Struct, frozen=True):
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """With a kubelet that forwards the ports of the programs and of Prometheus."""
-    local = {10443: ports.reserve(), 6443: ports.reserve(), 9090: ports.reserve()}
-    options = ClusterOptions(
-        hpa=HPAOptions(sync_period_seconds=1), forwarded_ports=tuple(local.items())
-    )
-    with Cluster(options, directory=tmp_path_factory.mktemp("cluster")) as running:
-        yield running
-    for port in local.values():
-        ports.release(port)
+def cluster(forwarding_cluster: Cluster) -> Cluster:
+    return forwarding_cluster
 
 
 @pytest.fixture(scope="module")
@@ -193,13 +184,6 @@ def test_the_commands_in_the_documents_run(shell, documented_block):
         printed = shell.run(command)
         if shown.startswith("NAME "):
             assert printed.splitlines()[0].split() == shown.splitlines()[0].split()
-
-
-def commands_with_output(console: str) -> Iterator[tuple[str, str]]:
-    """Each command of a console, and what the document shows below it."""
-    for part in f"\n{console}".split(f"\n{PROMPT}")[1:]:
-        command, _, output = part.partition("\n")
-        yield command, output
 
 
 def test_no_credentials_are_sent_to_a_scaler_with_another_certificate(loadline, installed):

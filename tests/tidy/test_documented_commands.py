@@ -18,7 +18,18 @@ COMMANDS = [
 ]
 OF_THE_SHELL = {"cd", "diff", "exit", "grep", "mkdir", "sed", "sort", "source", "tr"}
 # `tests/process/documents` has kubectl. No test runs the others.
-OF_OTHERS = {"docker", "go", "kind", "kubectl"}
+OF_OTHERS = {
+    ".venv/bin/mkdocs",
+    ".venv/bin/uv",
+    "cosign",
+    "docker",
+    "gh",
+    "git",
+    "go",
+    "kind",
+    "kubectl",
+    "oras",
+}
 SPAN = re.compile(r"`([^`\n]+)`")
 BLOCK = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
 CHECKED = re.compile(r"(loadline-(adapter|scaler)|kubectl loadline|(\.venv/bin/)?python -m|make) ")

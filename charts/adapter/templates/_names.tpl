@@ -56,7 +56,7 @@ annotations:
 {{- end -}}
 
 {{- define "loadline-adapter.image" -}}
-{{- $repository := required "image.repository is not set: build the image from the Dockerfile, push it to your registry, and set image.repository, for example to registry.example.com/loadline-autoscaler" .Values.image.repository -}}
+{{- $repository := required "image.repository is empty: leave it out, or set it to the image in your registry, for example registry.example.com/loadline-autoscaler" .Values.image.repository -}}
 {{- if regexMatch "(^|/)prometheus-adapter$" $repository -}}
 {{- fail (printf "image.repository is %s, the image of prometheus-adapter: set it to your image of Loadline, for example registry.example.com/loadline-autoscaler" $repository) -}}
 {{- end -}}

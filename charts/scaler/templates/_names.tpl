@@ -56,7 +56,7 @@ annotations:
 {{- end -}}
 
 {{- define "loadline-scaler.image" -}}
-{{- $repository := required "image.repository is not set: build the image from the Dockerfile, push it to your registry, and set image.repository, for example to registry.example.com/loadline-autoscaler" .Values.image.repository -}}
+{{- $repository := required "image.repository is empty: leave it out, or set it to the image in your registry, for example registry.example.com/loadline-autoscaler" .Values.image.repository -}}
 {{- if .Values.image.digest -}}
 {{ $repository }}@{{ .Values.image.digest }}
 {{- else -}}

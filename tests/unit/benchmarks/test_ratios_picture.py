@@ -18,5 +18,7 @@ def test_bars_are_the_ratios_of_each_case_to_the_reference():
     (decoded,) = msgspec.json.decode(document([result]))
     assert bars(decoded) == [
         Bar("Pods, Loadline: p50 ms", 0.25),
+        Bar("Pods, Loadline: rss mib", 1.0),
         Bar("Object, Loadline: p50 ms", 0.25),
+        Bar("Object, Loadline: rss mib", 1.0),
     ]

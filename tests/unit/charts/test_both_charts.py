@@ -227,9 +227,14 @@ def test_requests_are_not_logged_by_default(chart):
     assert "--v=2" in chart.render().arguments
 
 
-def test_a_missing_image_repository_is_reported_with_the_fix(chart, refused):
-    with pytest.raises(refused, match=r"image\.repository is not set: build the image"):
-        chart.render({"image": {}})
+def test_a_chart_without_values_uses_the_image_that_a_checkout_builds(chart):
+    image = chart.render({"image": {}}).container["image"]
+    assert image == "loadline-autoscaler:0.1.0"
+
+
+def test_an_empty_image_repository_is_reported_with_the_fix(chart, refused):
+    with pytest.raises(refused, match=r"image\.repository is empty: leave it out"):
+        chart.render({"image": {"repository": ""}})
 
 
 # Values that must be set: the chart cannot choose them, or the pod needs them.

@@ -24,6 +24,6 @@ def test_the_adapter_accepts_the_rules(adapter, documented_block, tmp_path):
     (configmap,) = adapter.render(values).of("ConfigMap")
     file = tmp_path / "config.yaml"
     file.write_text(configmap["data"]["config.yaml"])
-    named = config.load(file).rules[-1]
-    assert named.name == values["rules"]["metrics"][0]["name"]
+    names = [metric["name"] for metric in values["rules"]["metrics"]]
+    assert [rule.name for rule in config.load(file).rules[-len(names) :]] == names
     assert yaml.safe_load(file.read_text())["metrics"] == values["rules"]["metrics"]

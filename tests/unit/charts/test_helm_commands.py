@@ -9,7 +9,9 @@ from tests.command_lines import commands_in
 from tests.documented_blocks import Block, blocks_to_run
 from tests.unit.charts.conftest import HELM, ROOT
 
-CHART = re.compile(r"(charts/|oci://registry\.example\.com/charts/loadline-)(adapter|scaler)")
+CHART = re.compile(
+    r"(charts/|oci://registry\.example\.com/(?:loadline/)?charts/loadline-)(adapter|scaler)"
+)
 # What `helm template`, which has no release, does not have.
 OF_A_RELEASE = {"--create-namespace", "--install", "--reset-values", "--reset-then-reuse-values"}
 # An upgrade keeps the values of the release.

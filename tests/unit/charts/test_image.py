@@ -1,5 +1,6 @@
 """The Dockerfile, without building it: what it copies exists, and what it installs is pinned."""
 
+import os
 import re
 import subprocess
 import sys
@@ -122,10 +123,11 @@ def test_the_image_starts_the_adapter_in_a_deployment_of_prometheus_adapter():
 def test_the_release_workflow_builds_what_is_in_the_repository():
     text = (ROOT / ".github" / "workflows" / "release.yaml").read_text()
     jobs = yaml.safe_load(text)["jobs"]
-    assert [jobs[name].get("needs") for name in ("test", "image", "charts")] == [
+    assert [jobs[name].get("needs") for name in ("test", "image", "charts", "plugin")] == [
         None,
         "test",
         "image",
+        "charts",
     ]
     (build,) = [step["with"] for step in jobs["image"]["steps"] if step.get("id") == "build"]
     assert build["platforms"] == "linux/amd64,linux/arm64"
@@ -134,8 +136,23 @@ def test_the_release_workflow_builds_what_is_in_the_repository():
     assert "version: v3.17.3" in text
 
 
-def test_the_release_workflow_runs_actions_by_their_commit():
-    text = (ROOT / ".github" / "workflows" / "release.yaml").read_text()
+def test_the_release_workflow_puts_the_published_image_into_the_published_charts(tmp_path):
+    """The step fails if a chart has no such line; here it is run on copies of the values."""
+    workflow = (ROOT / ".github" / "workflows" / "release.yaml").read_text()
+    (replace,) = re.findall(r"sed -i .*values\.yaml\"", workflow)
+    for chart in ("adapter", "scaler"):
+        (tmp_path / "charts" / chart).mkdir(parents=True)
+        values = tmp_path / "charts" / chart / "values.yaml"
+        values.write_text((ROOT / "charts" / chart / "values.yaml").read_text())
+        environment = {**os.environ, "chart": chart, "REGISTRY": "registry.example.com/l"}
+        subprocess.run(["sh", "-ec", replace], cwd=tmp_path, env=environment, check=True)
+        image = yaml.safe_load(values.read_text())["image"]["repository"]
+        assert image == "registry.example.com/l/loadline-autoscaler"
+
+
+@pytest.mark.parametrize("name", ["release", "pull-request"])
+def test_a_workflow_runs_actions_by_their_commit(name):
+    text = (ROOT / ".github" / "workflows" / f"{name}.yaml").read_text()
     used = re.findall(r"uses: (.*)", text)
     assert used
     assert [
@@ -143,15 +160,23 @@ def test_the_release_workflow_runs_actions_by_their_commit():
     ] == []
 
 
-def test_only_jobs_that_sign_may_request_an_identity_token():
+def test_a_job_of_the_release_has_only_the_rights_that_its_steps_need():
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yaml").read_text())
     assert workflow["permissions"] == {"contents": "read"}
     for job in workflow["jobs"].values():
-        signs = any("cosign sign" in step.get("run", "") for step in job["steps"])
-        allowed = job.get("permissions", workflow["permissions"])
-        assert allowed == (
-            {"contents": "read", "id-token": "write"} if signs else {"contents": "read"}
-        )
+        commands = "".join(step.get("run", "") for step in job["steps"])
+        allowed = {"contents": "write" if "gh release create" in commands else "read"}
+        if "cosign sign" in commands:
+            allowed["id-token"] = "write"
+        assert job.get("permissions", workflow["permissions"]) == allowed
+
+
+def test_the_workflow_of_pull_requests_may_only_read():
+    text = (ROOT / ".github" / "workflows" / "pull-request.yaml").read_text()
+    workflow = yaml.safe_load(text)
+    assert workflow["permissions"] == {"contents": "read"}
+    assert not any("permissions" in job for job in workflow["jobs"].values())
+    assert "pull_request_target" not in text
 
 
 def test_the_package_and_both_charts_have_one_version():

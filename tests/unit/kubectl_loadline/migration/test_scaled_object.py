@@ -1,4 +1,4 @@
-"""ScaledObjects become LoadAutoscalers and named metrics; docs/keda.md has the same table."""
+"""ScaledObjects become LoadAutoscalers and named metrics; docs/keda-fields.md has the same table."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import yaml
 from adapter.config import parse
 from kubectl_loadline.migration import Unconvertible, from_scaled_object
 
-PAGE = Path(__file__).parents[4] / "docs" / "keda.md"
+PAGE = Path(__file__).parents[4] / "docs" / "keda-fields.md"
 SERVER = "http://prometheus.monitoring.svc:9090"
 
 

@@ -1,0 +1,48 @@
+"""docs/conditions.md names every condition and every reason that the code of the scaler has."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scaler.algorithm.conditions import MESSAGE_OF_REASON
+from scaler.api.autoscaler import ConditionType
+from scaler.extensions import EXTENSIONS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "conditions.md").read_text("utf-8")
+WORDS = re.compile(r"(?:[A-Z][a-z]+){2,}")
+
+
+def reasons_of(extension: object) -> Iterator[str]:
+    """Words in camel case that the code of an extension uses as reasons of conditions and events."""
+    file = Path(str(sys.modules[type(extension).__module__].__file__))
+    folder = file.parent
+    for path in sorted(folder.glob("*.py")) if folder.name != "extensions" else [file]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield from WORDS.findall(node.value) if WORDS.fullmatch(node.value) else ()
+
+
+# Names in the code of the schedules: kinds of rules, and neither conditions nor reasons.
+OTHER_WORDS = {"RecurringStarts", "RuleDays"}
+REASONS = {
+    each for extension in EXTENSIONS if extension.conditions for each in reasons_of(extension)
+}
+
+
+@pytest.mark.parametrize("condition", ConditionType)
+def test_a_condition_has_a_row(condition):
+    assert f"\n| {condition} |" in PAGE
+
+
+@pytest.mark.parametrize("reason", sorted({*MESSAGE_OF_REASON, *REASONS} - OTHER_WORDS))
+def test_a_reason_is_explained(reason):
+    assert f"`{reason}`" in PAGE
+
+
+def test_reasons_are_found_in_the_code():
+    assert {"UnusualLoad", "CandidateAborted", "PodsNotReady"} <= REASONS
+    assert OTHER_WORDS <= REASONS
