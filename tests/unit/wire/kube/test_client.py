@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from wire.api.status import StatusError, Unavailable
+from wire.api.status import NotSent, StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import ClusterAccess, Connection
 from wire.kube.requests import STRATEGIC_MERGE_PATCH
