@@ -17,7 +17,7 @@ import msgspec
 
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable, from_response
-from wire.kube.list_and_watch import Bookmark, ListPage, WatchEvent, is_earlier, selectors
+from wire.kube.list_and_watch import Bookmark, WatchEvent, is_earlier, list_page, selectors
 from wire.kube.metadata_only import METADATA_LIST, METADATA_OBJECT
 from wire.kube.object_reading import ObjectReader, T, metadata_of
 from wire.kube.requests import JSON, Watcher
@@ -229,9 +229,7 @@ class WatchCache(Generic[T]):
             return False
         # Without a resourceVersion it is a consistent read. With the selectors, as rights may depend on them.
         body = await self._page({**self._params, "limit": "1"})
-        return is_earlier(
-            kube_json.decode(body, ListPage).metadata.resource_version, self._resource_version
-        )
+        return is_earlier(list_page(body).metadata.resource_version, self._resource_version)
 
     async def _list(self) -> None:
         """Replace the copy. Upstream: client-go's pager, which lists in one piece when paging took too long."""
@@ -263,7 +261,7 @@ class WatchCache(Generic[T]):
         found: dict[str, dict[str, T]] = {}
         count = 0
         while True:
-            page = kube_json.decode(await self._page(params), ListPage)
+            page = list_page(await self._page(params))
             count += max(1, len(page.items))  # a page may be empty and still not the last one
             if count > self._objects_max:
                 raise Unavailable(f"{self.path} has more than {self._objects_max} objects")

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from wire.api import kube_json
 from wire.api.meta import ListMeta
 
 
@@ -11,6 +12,15 @@ class ListPage(msgspec.Struct, frozen=True):
     metadata: ListMeta = ListMeta()
     # Decoded one by one: an object that cannot be decoded must not hide the others.
     items: tuple[msgspec.Raw, ...] = ()
+
+
+def list_page(body: bytes) -> ListPage:
+    """Raises `msgspec.DecodeError`, also for the JSON of something else that responds: it would be taken for an empty list."""
+    page = kube_json.decode(body, ListPage)
+    is_empty = not page.items and not page.metadata.resource_version
+    if is_empty and b'"items"' not in body:
+        raise msgspec.DecodeError("the response has neither items nor a resourceVersion")
+    return page
 
 
 class WatchEvent(msgspec.Struct, frozen=True):

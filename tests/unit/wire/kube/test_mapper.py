@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 
+import msgspec
 import pytest
 
 from wire.api.status import StatusError, Unavailable
@@ -152,6 +153,20 @@ async def test_a_failed_refresh_leaves_the_table_as_it_was():
     with pytest.raises(Unavailable):
         await mapper.refresh()
     assert mapper.resource_for("pods").version == "v1"
+
+
+@pytest.mark.parametrize("path", ["/api", "/apis"])
+async def test_the_json_of_something_else_is_no_server_without_resources(path):
+    server = Documents(
+        {"/api": CORE, "/apis": aggregated(group("x.io", pods_in("v1", "Foo", "foos")))}
+    )
+    mapper = RestMapper(server)
+    await mapper.refresh()
+    server.documents[path] = {}
+    with pytest.raises(msgspec.DecodeError):
+        await mapper.refresh()
+    assert mapper.resource_for("pods").version == "v1"
+    assert mapper.resource_for("foos").group == "x.io"
 
 
 async def test_an_unknown_name_refreshes_discovery_but_not_every_time():
