@@ -1,6 +1,7 @@
 """Fixtures of all tests: one real control plane and Prometheus per session, a new namespace per test."""
 
 import os
+import signal
 import sys
 import uuid
 from collections.abc import Generator, Iterator
@@ -51,6 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # The output has been redirected already.
         config.pluginmanager.getplugin("capturemanager").stop_global_capturing()
         restart([sys.executable, *sys.orig_argv[1:]])
+    # A shell's `&` lets all programs below ignore it, also those whose Ctrl-C is tested.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
