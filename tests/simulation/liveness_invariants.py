@@ -65,12 +65,15 @@ def _undisturbed(
 
 
 def _unseen(run: Run, plan: AutoscalerPlan, longest: float) -> list[tuple[float, float]]:
-    """When the servers see nothing of a reconcile: held outside of its bounds, it reads no metric and writes no scale.
+    """When the servers see nothing of a reconcile."""
+    return [(0.0, EVERYTHING)] if plan.fields.is_dry_run else suspended(run, plan, longest)
+
+
+def suspended(run: Run, plan: AutoscalerPlan, longest: float) -> list[tuple[float, float]]:
+    """When it may be held outside of its bounds, or at zero: then it reads no metric and writes no scale.
 
     A clock that is put back lets a suspension last longer.
     """
-    if plan.fields.is_dry_run:
-        return [(0.0, EVERYTHING)]
     suspension = plan.fields.suspension
     if suspension is None:
         return []

@@ -7,6 +7,7 @@ from itertools import pairwise
 from tests.simulation.field_invariants import INVARIANTS
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Disturbed, ScaleWritten
+from tests.simulation.liveness_invariants import suspended
 from tests.simulation.scenario import AutoscalerPlan
 
 # Only these stop a replica; everything else may delay the others too.
@@ -27,6 +28,8 @@ def taken_over(run: Run) -> Iterator[Violation]:
             longest = leases + 1.1 * run.period_of(plan) + 1
             until = disturbed.at + longest
             if not _is_alone(run, index, until) or not _exists(run, plan, disturbed, until):
+                continue
+            if any(disturbed.at < end for _, end in suspended(run, plan, longest)):
                 continue
             moments = [
                 each.at for each in run.journal.target_requests
