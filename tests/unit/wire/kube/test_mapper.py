@@ -156,7 +156,7 @@ async def test_a_failed_refresh_leaves_the_table_as_it_was():
 
 
 @pytest.mark.parametrize("path", ["/api", "/apis"])
-async def test_the_json_of_something_else_is_no_server_without_resources(path):
+async def test_the_json_of_something_else_is_not_taken_for_a_server_without_resources(path):
     server = Documents(
         {"/api": CORE, "/apis": aggregated(group("x.io", pods_in("v1", "Foo", "foos")))}
     )
