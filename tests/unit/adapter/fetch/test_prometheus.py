@@ -65,6 +65,16 @@ async def test_an_answer_is_partial_when_a_store_is_missing(server, connect, rem
     assert evaluation.warnings == tuple(remarks.get("warnings", []) + remarks.get("infos", []))
 
 
+async def test_a_query_after_the_client_was_closed_fails_as_one_without_a_response(server, connect):
+    """A reload closes the clients of the former configuration, which requests under way may still use."""
+    server.says = vector()
+    client = connect()
+    await client.evaluate(PLAN)
+    await client.close()
+    with pytest.raises(QueryFailed, match="the client was closed"):
+        await client.evaluate(PLAN)
+
+
 @pytest.mark.parametrize("path", ["", "/", "/prometheus", "/prometheus/"])
 async def test_get_sends_the_query_behind_the_base_path_and_keeps_its_parameters(
     server, connect, path
