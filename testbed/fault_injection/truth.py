@@ -70,7 +70,7 @@ class Truth:
     def check(self, outcome: Outcome, *, is_disturbed: bool) -> None:
         """Raises `Violation` for a response that no client may ever get.
 
-        `is_disturbed`: whether a fault may explain that there is no answer.
+        `is_disturbed`: whether a fault may explain a missing response.
         """
         ask, status = outcome.ask, outcome.status
         if outcome.seconds > RESPONSE_SECONDS_MAX:

@@ -87,13 +87,12 @@ class PreferredVersion:
                 return await self._discovery.do("", self._discover)
         except (TimeoutError, Unavailable):
             self._responds = False
-            return self._version
         except StatusError as error:
             if error.code < SERVER_ERROR and error.code != TOO_MANY_REQUESTS:
                 raise
-            return self._version
         except msgspec.DecodeError:
-            return self._version
+            pass  # Something else has responded.
+        return self._version
 
     async def _discover(self) -> str:
         started_seconds = self._monotonic()

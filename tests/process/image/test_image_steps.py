@@ -1,6 +1,6 @@
 """The image, built by the steps of its Dockerfile in a root directory, and both programs as their pods run them.
 
-There is no container engine: the base image is replaced (`testbed/image/base.py`), and RLIMIT_DATA replaces the memory limit.
+Without a container engine, the base image is replaced (`testbed/image/base.py`), and RLIMIT_DATA replaces the memory limit.
 """
 
 import re
