@@ -22,6 +22,7 @@ from wire.api import kube_json
 from wire.api.status import NotSent, Unavailable, from_response
 from wire.kube.connection import Connection
 from wire.kube.requests import JSON, BeforeEach, OnAccepted, Writer
+from wire.process.single_attempt import ClosedBeforeResponse, single_attempt
 
 T = TypeVar("T")
 
@@ -156,7 +157,10 @@ class KubeClient(Writer):
         )
         if self._requests is None:
             self._requests = self._session(
-                connections_max=self._connections_max, middlewares=(_sent_once,)
+                # A repeated PUT would not be checked by `before_each`, and if it cannot connect, the error would say
+                # that the request was never sent.
+                connections_max=self._connections_max,
+                middlewares=(single_attempt,),
             )
         busy_retries = refusals = closed = 0
         may_be_applied = False
@@ -261,7 +265,7 @@ class KubeClient(Writer):
             raise Unavailable(self._failed(method, path, "no response in time")) from error
         except aiohttp.ClientConnectorError as error:
             raise NotSent(self._failed(method, path, str(error))) from error
-        except _Closed as closed:
+        except ClosedBeforeResponse as closed:
             raise _ConnectionClosed(
                 self._failed(method, path, _text(closed.error))
             ) from closed.error
@@ -309,30 +313,6 @@ class KubeClient(Writer):
 
 class _ConnectionClosed(Unavailable):
     """The server closed the connection before it responded."""
-
-
-class _Closed(Exception):
-    """The same within aiohttp, which does not know it and so does not send the request again."""
-
-    def __init__(self, error: aiohttp.ClientError) -> None:
-        super().__init__()
-        self.error = error
-
-
-async def _sent_once(
-    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
-) -> aiohttp.ClientResponse:
-    """Stop aiohttp from repeating a PUT whose connection was closed.
-
-    The repeated request would not be checked by `before_each`, and if it cannot connect, the error would say that the
-    request was never sent.
-    """
-    try:
-        return await handler(request)
-    except aiohttp.ClientConnectorError:
-        raise
-    except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-        raise _Closed(error) from error
 
 
 def decoded(body: bytes, as_type: type[T], *, what: str) -> T:

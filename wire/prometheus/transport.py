@@ -15,6 +15,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import aiohttp
 from yarl import URL
 
+from wire.process.single_attempt import ClosedBeforeResponse, single_attempt
 from wire.prometheus.access import Credentials, PrometheusURL
 from wire.prometheus.responses import decode_refusal
 
@@ -84,11 +85,14 @@ class Transport:
                 posted = self._verb == "POST" or (may_post and len(encoded) > URL_BYTES_MAX)
                 try:
                     await self._exchange(path, encoded, take, compressed, posted)
-                except aiohttp.ServerDisconnectedError:
-                    # The server closed an idle connection just when it was reused: retry once on a new one.
+                except ClosedBeforeResponse:
+                    # Mostly an idle connection that the server closed as the request was on its way: once more.
                     await self._exchange(path, encoded, take, compressed, posted)
         except TimeoutError as error:
             raise NoAnswer(f"{self._address.base} did not respond within {seconds:g} s") from error
+        except ClosedBeforeResponse as closed:
+            error = closed.error
+            raise NoAnswer(f"{self._address.base}: {_in_words(error)}") from error
         except aiohttp.ClientPayloadError as error:
             raise NoAnswer(f"the response of {self._address.base} was cut off") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -162,6 +166,7 @@ class Transport:
         if self._http is None:
             self._http = aiohttp.ClientSession(
                 connector=self._connector(),
+                middlewares=(single_attempt,),  # `send` repeats.
                 timeout=aiohttp.ClientTimeout(total=None),  # The timeout of `send` is the limit.
                 headers={"User-Agent": self._user_agent, "Accept": "application/json"},
                 cookie_jar=aiohttp.DummyCookieJar(),

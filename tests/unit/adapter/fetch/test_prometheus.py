@@ -75,6 +75,16 @@ async def test_a_query_after_the_client_was_closed_fails_as_one_without_a_respon
         await client.evaluate(PLAN)
 
 
+@pytest.mark.parametrize("verb", ["GET", "POST"])
+async def test_a_query_is_sent_once_more_when_its_connection_ends_without_a_response(
+    server, connect, verb
+):
+    server.says = b""
+    with pytest.raises(QueryFailed, match="disconnected"):
+        await connect(verb=verb).evaluate(PLAN)
+    assert len(server.requested) == 2
+
+
 @pytest.mark.parametrize("path", ["", "/", "/prometheus", "/prometheus/"])
 async def test_get_sends_the_query_behind_the_base_path_and_keeps_its_parameters(
     server, connect, path
