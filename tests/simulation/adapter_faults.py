@@ -3,6 +3,8 @@
 import random
 from collections.abc import Callable
 
+from tests.simulation.adapter_process import AdapterProcess
+from tests.simulation.adapter_rules import INVALID
 from tests.simulation.faults import Fault, lasting
 from tests.simulation.metrics_pipeline import MetricsPipeline
 from tests.simulation.prometheus_model import BACKEND_FAULTS, BackendFault
@@ -35,8 +37,18 @@ def _begin_adapter(fault: Fault, pipeline: MetricsPipeline, timeline: Timeline) 
         timeline.after(fault.seconds, pipeline.reconnect)
 
 
-def _begin_rules(fault: Fault, pipeline: MetricsPipeline, _timeline: Timeline) -> None:
-    pipeline.adapter.configure(fault.how)
+def _begin_rules(fault: Fault, pipeline: MetricsPipeline, timeline: Timeline) -> None:
+    adapter = pipeline.adapter
+    before = adapter.rules
+    adapter.configure(fault.how)
+    if fault.how == INVALID and before != INVALID:
+        timeline.after(fault.seconds, _correct, adapter, before)
+
+
+def _correct(adapter: AdapterProcess, rules: str) -> None:
+    """The file is that of before, unless it has been replaced with a valid one."""
+    if adapter.rules == INVALID:
+        adapter.configure(rules)
 
 
 def _begin_rights(fault: Fault, pipeline: MetricsPipeline, _timeline: Timeline) -> None:
@@ -61,6 +73,7 @@ def made_from(rng: random.Random, scenario: Scenario, at: float) -> Fault:
     if kind == "adapter":
         return Fault(kind=kind, at=at, seconds=seconds, how=rng.choice(ADAPTER_FAULTS))
     if kind == "rules":
-        return Fault(kind=kind, at=at, how=rng.choice(("named", "discovered", "faulty")))
+        how = rng.choice(("named", "discovered", INVALID))
+        return Fault(kind=kind, at=at, how=how, seconds=seconds if how == INVALID else 0.0)
     namespaces = sorted({each.namespace for each in scenario.autoscalers})
     return Fault(kind=kind, at=at, where=rng.choice((*namespaces, "")))

@@ -108,14 +108,15 @@ def queries_are_shared(run: Run) -> Iterator[Violation]:
 
 
 def _many_queries(run: Run) -> Iterator[Violation]:
-    """Of each period. A wide query that fails is followed by a query of each request."""
+    """Of each period. A wide query that fails is followed by a query of each request, and one whose connection ends is sent once more."""
     sent: dict[int, int] = defaultdict(int)
     failed = set[int]()
+    cut: dict[tuple[str, str], Queried] = {}
     requests: dict[int, int] = defaultdict(int)
     period = run.scenario.period
     for query in run.journal.queries:
         number = int(query.at // period)
-        sent[number] += 1
+        sent[number] += not _repeats(query, cut)
         if not query.is_answered:
             failed |= {number, number + 1, number + 2, number + int(QUERY_SECONDS // period) + 1}
     for served in run.journal.served:
@@ -126,6 +127,16 @@ def _many_queries(run: Run) -> Iterator[Violation]:
         if count > most:
             what = f"{count} queries for {requests[number]} requests in a period"
             yield Violation(invariant="queries are shared", at=number * period, what=what)
+
+
+def _repeats(query: Queried, cut: dict[tuple[str, str], Queried]) -> bool:
+    """Whether it is the one repetition of the query before, whose connection ended; `cut` has those that may be repeated."""
+    before = cut.pop((query.process, query.text), None)
+    if before is not None and query.at <= before.at + before.seconds + SLACK_SECONDS:
+        return True
+    if query.is_cut:
+        cut[query.process, query.text] = query
+    return False
 
 
 def _values(run: Run) -> Iterator[Value]:

@@ -2,11 +2,11 @@
 
 import random
 import tempfile
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from adapter.commands.server_flags import parse
+from adapter.config import ConfigError
 from adapter.runtime.metrics_server import run_server
 from tests.simulation import adapter_rules
 from tests.simulation.journal import Journal
@@ -37,6 +37,7 @@ class AdapterProcess(Process):
         self._directory = tempfile.TemporaryDirectory(prefix="simulation-adapter-")
         self.directory = Path(self._directory.name)
         self._config = self.directory / "config.yaml"
+        self.rules = ""
         self._flags = (
             f"--config={self._config}",
             f"--prometheus-url=http://127.0.0.1:{PORT}",
@@ -47,6 +48,7 @@ class AdapterProcess(Process):
 
     def configure(self, rules: str) -> None:
         """The configuration file is one of `adapter_rules.BY_NAME` from now on."""
+        self.rules = rules
         changed = self._config.with_suffix(".new")
         changed.write_text(adapter_rules.BY_NAME[rules])
         changed.replace(self._config)
@@ -65,5 +67,10 @@ class AdapterProcess(Process):
         """The simulation is over."""
         self._directory.cleanup()
 
-    def _program(self, loop: ProcessLoop) -> Coroutine[Any, Any, Any]:
-        return run_server(parse(self._flags), version="0.0.0-simulated")
+    async def _program(self, loop: ProcessLoop) -> None:
+        try:
+            await run_server(parse(self._flags), version="0.0.0-simulated")
+        except ConfigError:
+            # The command prints it and ends, until the file is valid.
+            if self.rules != adapter_rules.INVALID:
+                raise

@@ -33,4 +33,5 @@ metrics:
   label: {}
 """
 
-BY_NAME = {"named": NAMED, "discovered": DISCOVERED, "faulty": FAULTY}
+INVALID = "faulty"
+BY_NAME = {"named": NAMED, "discovered": DISCOVERED, INVALID: FAULTY}

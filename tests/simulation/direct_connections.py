@@ -133,6 +133,7 @@ class _Direct:
                     process=self._process,
                     target=measured.target,
                     group=measured.group,
+                    is_direct=True,
                 )
             )
 

@@ -20,6 +20,8 @@ class TargetRequest(msgspec.Struct, frozen=True, kw_only=True):
     group: str = ""
     """Of the metrics API; empty for the scale."""
     is_write: bool = False
+    is_direct: bool = False
+    """Whether it was sent to the adapter, and not to kube-apiserver."""
 
 
 class TargetVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,6 +211,8 @@ class Queried(msgspec.Struct, kw_only=True):
     is_answered: bool
     """Whether it had, or will have, a result."""
     seconds: float
+    is_cut: bool = False
+    """Whether its connection ended without a response."""
 
 
 class Served(msgspec.Struct, frozen=True, kw_only=True):

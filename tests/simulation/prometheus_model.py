@@ -116,7 +116,7 @@ class PrometheusModel:
             self._journal.queries.append(
                 Queried(
                     at=request.sent_at, process=request.process, text=text,
-                    is_answered=is_answered, seconds=seconds,
+                    is_answered=is_answered, seconds=seconds, is_cut=how is not None and how.how == "cut",
                 )
             )  # fmt: skip
         self._journal.say(

@@ -24,11 +24,19 @@ RULES = Rules()
 MOMENT_SECONDS = 0.1
 # A request whose connection was closed is sent again within this time.
 REPEATED_SECONDS = 1.0
+# Part of the deadline of a metric, after which a direct request without a response is repeated through kube-apiserver.
+DIRECT_DEADLINES = 0.5
 # Around the deadline of a metric it is open whether an answer still counts.
 DEADLINE_ERROR_SECONDS = 0.2
 
 # Two invariants ask for the same reconciles of one run, a third one for those before a write.
 _WANTED_MAX = 16_384
+
+Attempts = Sequence[TargetRequest]
+"""The requests of a reconcile for one metric; the answer to the last one counts, within the deadline from the first one."""
+
+Measured = Mapping[tuple[str, str, float], Measurement]
+"""The answers by process, API group and time of the request."""
 
 Answers = tuple[Document | None, ...]
 """One for each metric of the spec; None: it is invalid."""
@@ -62,9 +70,8 @@ def reconciles_of(run: Run, plan: AutoscalerPlan) -> Iterator[Reconcile]:
         if each.target == plan.key
     }
     for _, requests in itertools.groupby(sorted(requested, key=_process), key=_process):
-        for together in _together(list(requests), measured):
-            answered = {each.group: measured.get(_request_key(each)) for each in together}
-            yield _reconcile(run, plan, together, answered)
+        for together in _together(run, plan, list(requests), measured):
+            yield _reconcile(run, plan, together, measured)
 
 
 def _request_key(requested: TargetRequest) -> tuple[str, str, float]:
@@ -76,32 +83,43 @@ def _process(requested: TargetRequest) -> str:
 
 
 def _together(
-    requests: Sequence[TargetRequest], measured: Mapping[tuple[str, str, float], Measurement]
-) -> Iterator[list[TargetRequest]]:
-    """A reconcile requests each metric once, or again at once if the connection ended without an answer."""
-    found: dict[str, TargetRequest] = {}
+    run: Run, plan: AutoscalerPlan, requests: Sequence[TargetRequest], measured: Measured
+) -> Iterator[list[Attempts]]:
+    """A reconcile requests each metric once, or again if it has got no answer."""
+    found: dict[str, list[TargetRequest]] = {}
     for each in requests:
         before = found.get(each.group)
-        if before is not None:
-            answer = measured.get(_request_key(before))
-            is_answered = answer is not None and answer.document is not None
-            if is_answered or each.at > before.at + REPEATED_SECONDS:
-                yield sorted(found.values(), key=lambda requested: requested.at)
-                found = {}
-        found[each.group] = each
+        if before is not None and not _is_repeated(run, plan, before[-1], each, measured):
+            yield list(found.values())
+            found = {}
+        found.setdefault(each.group, []).append(each)
     if found:
-        yield sorted(found.values(), key=lambda requested: requested.at)
+        yield list(found.values())
+
+
+def _is_repeated(
+    run: Run, plan: AutoscalerPlan, before: TargetRequest, then: TargetRequest, measured: Measured
+) -> bool:
+    """Whether the same reconcile sends a request again: at once if the connection ended, or through kube-apiserver if the adapter does not respond."""
+    answer = measured.get(_request_key(before))
+    if answer is not None and answer.document is not None:
+        return False
+    is_forwarded = before.is_direct and not then.is_direct
+    wait_seconds = DIRECT_DEADLINES * deadline_seconds(run, plan) if is_forwarded else 0.0
+    return then.at <= before.at + wait_seconds + REPEATED_SECONDS
 
 
 def _reconcile(
-    run: Run,
-    plan: AutoscalerPlan,
-    requests: Sequence[TargetRequest],
-    answered: dict[str, Measurement | None],
+    run: Run, plan: AutoscalerPlan, attempts: Sequence[Attempts], measured: Measured
 ) -> Reconcile:
-    possible = [_possible(run, plan, answered.get(group)) for group in plan.groups]
+    answered = {each[0].group: measured.get(_request_key(each[-1])) for each in attempts}
+    first = {each[0].group: each[0].at for each in attempts}
+    possible = [
+        _possible(run, plan, answered.get(group), first.get(group, 0.0)) for group in plan.groups
+    ]
     times = [each.at for each in answered.values() if each is not None]
-    process, at, until = requests[0].process, requests[0].at, max((*times, requests[-1].at))
+    at, until = min(first.values()), max((*times, *(each[-1].at for each in attempts)))
+    process = attempts[0][0].process
     return Reconcile(
         plan=plan,
         at=at,
@@ -114,16 +132,17 @@ def _reconcile(
 
 
 def _possible(
-    run: Run, plan: AutoscalerPlan, measured: Measurement | None
+    run: Run, plan: AutoscalerPlan, measured: Measurement | None, requested_at: float
 ) -> list[Document | None]:
+    """What the scaler may have got for a metric that it has requested then for the first time."""
     if measured is None or measured.document is None:
         return [None]
-    late_seconds = measured.at - measured.sent_at - deadline_seconds(run, plan)
+    late_seconds = measured.at - requested_at - deadline_seconds(run, plan)
     if late_seconds > DEADLINE_ERROR_SECONDS:
         return [None]
     paused = any(
         each.kind == "pause" and each.at <= measured.at + MOMENT_SECONDS
-        and measured.sent_at <= each.at + each.seconds
+        and requested_at <= each.at + each.seconds
         for each in run.faults
     )  # fmt: skip
     is_open = paused or late_seconds > -DEADLINE_ERROR_SECONDS

@@ -91,8 +91,7 @@ class Transport:
         except TimeoutError as error:
             raise NoAnswer(f"{self._address.base} did not respond within {seconds:g} s") from error
         except ClosedBeforeResponse as closed:
-            error = closed.error
-            raise NoAnswer(f"{self._address.base}: {_in_words(error)}") from error
+            raise NoAnswer(f"{self._address.base}: {_in_words(closed.error)}") from closed.error
         except aiohttp.ClientPayloadError as error:
             raise NoAnswer(f"the response of {self._address.base} was cut off") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
