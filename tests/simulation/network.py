@@ -145,6 +145,11 @@ class ProcessEnd(asyncio.Transport):
         if self.is_open:
             self._end(ConnectionResetError("connection reset by the model"))
 
+    def end(self) -> None:
+        """The other side closes it."""
+        if self.is_open:
+            self._end(None)
+
     def sever(self) -> None:
         """The process is dead: nothing goes in or out any more, and only the other side notices."""
         self._closed_for_server()

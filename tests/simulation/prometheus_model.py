@@ -4,6 +4,7 @@ It knows series with labels, matchers and `sum by`; nothing of the adapter's cod
 last scrape, with the time of the evaluation, as an instant query does. A target whose scrape fails is stale from then on.
 """
 
+import itertools
 import random
 import re
 from collections.abc import Iterator, Mapping
@@ -58,6 +59,8 @@ class PrometheusModel:
         self._scrape_seconds = scrape_seconds
         self._samples: list[Sample] = []
         self.faults: list[BackendFault] = []
+        # A server that is killed closes its connections, a machine that is restarted resets them.
+        self._cuts = itertools.cycle((Connection.cut, Connection.end))
 
     def start(self) -> None:
         """Scrape now, and on the period."""
@@ -98,7 +101,7 @@ class PrometheusModel:
         if is_answered:
             self._timeline.after(seconds, connection.answer, self._answer(request, params))
         elif how is not None and how.how == "cut":
-            self._timeline.after(seconds, connection.cut)
+            self._timeline.after(seconds, next(self._cuts), connection)
         elif how is not None and how.how in FAILURES:
             self._timeline.after(seconds, connection.answer, FAILURES[how.how])
 
