@@ -96,6 +96,7 @@ async def test_what_is_in_prometheus_is_offered(running):
     assert listing.slept == [600.0]
 
 
+@pytest.mark.deviation("order-of-lists")
 async def test_external_and_named_metrics_are_offered_too(running):
     named = NamedRule(path="metrics[0]", name="queue", query="sum(queue)", contract=CONTRACT)
     external = rule("externalRules[0]", "jobs", external=True)
@@ -131,6 +132,7 @@ async def test_inserting_a_rule_does_not_change_the_labels_of_the_others(running
     assert exported[1]["kept"] == ({"backend": "default", "series_query": "kept"}, 1)
 
 
+@pytest.mark.deviation("rules-fail-alone")
 async def test_a_broken_rule_does_not_affect_the_others(running):
     prometheus = FakePrometheus(series={"a": WRONG, "b": [Series("b", LABELS)]})
     listing = running([rule("rules[0]", "a"), rule("rules[1]", "b")], prometheus)
@@ -153,6 +155,7 @@ async def test_a_bug_in_one_listing_does_not_end_the_others(running, caplog):
     assert not listing.task.done()
 
 
+@pytest.mark.deviation("early-retry")
 async def test_a_listing_that_fails_at_the_start_is_retried_soon(running):
     prometheus = FakePrometheus(series={"requests": DOWN})
     listing = running([rule()], prometheus)
@@ -168,6 +171,7 @@ async def test_a_listing_that_fails_at_the_start_is_retried_soon(running):
     assert listing.slept[-1] == 600.0
 
 
+@pytest.mark.deviation("rules-fail-alone")
 async def test_what_was_known_is_kept_when_prometheus_goes_down(running):
     prometheus = FakePrometheus(series={"requests": [Series("requests", LABELS)]})
     listing = running([rule()], prometheus)
@@ -194,6 +198,7 @@ async def test_a_new_configuration_starts_with_what_the_former_knew(running):
     assert listing.catalog.custom(SERIES_ENTRY)
 
 
+@pytest.mark.deviation("new-resources")
 async def test_a_resource_that_is_created_later_is_offered_then(running):
     mapping = FakeMapping()
     series = [Series("requests", LABELS | {"unicorn"})]

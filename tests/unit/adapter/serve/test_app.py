@@ -72,6 +72,7 @@ async def client(answers):
         yield client
 
 
+@pytest.mark.deviation("custom-timestamps")
 async def test_one_object_is_rendered_in_the_requested_version(client):
     older = await (await client.get(f"{CUSTOM}/v1beta1/namespaces/shop/pods/web-1/requests")).json()
     newer = await (await client.get(f"{CUSTOM}/v1beta2/namespaces/shop/pods/web-1/requests")).json()
@@ -326,6 +327,7 @@ def test_a_request_that_accepts_a_supported_type_proceeds(accept):
     check_representation(make_mocked_request("GET", "/apis", headers={"Accept": accept}))
 
 
+@pytest.mark.deviation("usage-in-full")
 @pytest.mark.parametrize("accept", ["text/html", "application/*", "application/cbor", "nonsense"])
 def test_a_request_that_accepts_no_supported_type_ends_with_406(accept):
     request = make_mocked_request("GET", "/apis", headers={"Accept": accept})

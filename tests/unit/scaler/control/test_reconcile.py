@@ -143,6 +143,7 @@ async def test_nothing_is_scaled_while_the_history_cannot_be_read():
     assert world.kube.put == []
 
 
+@pytest.mark.deviation("gauge-removed")
 async def test_the_memory_of_a_deleted_autoscaler_is_dropped():
     world = World()
     await world.reconcile()
@@ -204,6 +205,7 @@ async def test_the_last_derivation_is_available():
     assert (derivation.current_replicas, derivation.desired_replicas) == (1, 3)
 
 
+@pytest.mark.deviation("shared-target")
 @pytest.mark.parametrize(
     "replicas",
     [

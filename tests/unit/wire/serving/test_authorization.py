@@ -78,6 +78,7 @@ async def test_anonymous_clients_do_not_displace_the_decisions_on_others():
     assert len(reviews.reviews) == before, "it was still known"
 
 
+@pytest.mark.deviation("reason-of-reviews")
 async def test_a_failed_review_refuses_the_request(serve, world):
     served = await serve()
     world.api.failure = Unavailable("connection refused")
