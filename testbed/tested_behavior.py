@@ -35,7 +35,7 @@ SUFFIXES: Final = ("", "_total", "_bucket", "_count", "_sum")
 _DEVIATION = re.compile(r"^\| `(?P<name>[a-z0-9-]+)`(?: \([^)]*\))? \|(?P<cells>.*)$", re.MULTILINE)
 _METRIC = re.compile(r"^\| `(?P<name>loadline_\w+)` \|", re.MULTILINE)
 _SPEC_FIELD = re.compile(r"^\| `(?P<name>spec\.[^`]+)` \|", re.MULTILINE)
-_WORD = re.compile(r"telemetry\.\w+|(?:--)?[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
+_WORD = re.compile(r"_?telemetry\.\w+|(?:--)?[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 Words = frozenset[str]
@@ -75,7 +75,7 @@ def behaviors() -> Iterator[Behavior]:
         yield Behavior(
             kind="metric",
             name=metric,
-            words=(frozenset({f"telemetry.{each}" for each in names_in_code[metric]}),),
+            words=(names_in_code[metric],),
             texts=_spellings_of_metric(metric),
         )
 
@@ -152,9 +152,9 @@ def _spellings_of_metric(name: str) -> Words:
     )
 
 
-def _names_of_metrics() -> Mapping[str, set[str]]:
-    """What the code of both programs calls a metric: `telemetry.CRASHES`, `telemetry.crashes_total`."""
-    found: dict[str, set[str]] = defaultdict(set)
+def _names_of_metrics() -> Mapping[str, Words]:
+    """What the code of both programs calls a metric: `telemetry.CRASHES`, `self._telemetry.crashes_total`."""
+    found: dict[str, Words] = defaultdict(frozenset)
     for path in (ROOT / "adapter" / "telemetry.py", ROOT / "scaler" / "cluster" / "telemetry.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
@@ -166,7 +166,10 @@ def _names_of_metrics() -> Mapping[str, set[str]]:
                     ),
                 ):
                     plain = metric.removesuffix("_total")
-                    found[f"{plain}_total" if kind == "Counter" else metric].add(name)
+                    found[f"{plain}_total" if kind == "Counter" else metric] |= {
+                        f"telemetry.{name}",
+                        f"_telemetry.{name}",
+                    }
     return found
 
 
@@ -174,11 +177,11 @@ def sources(directories: Iterable[Path] = TESTS) -> Iterator[Source]:
     """Each test below the directories, and each module with what stands outside of its tests."""
     for directory in directories:
         for path in sorted(directory.rglob("*.py")):
-            yield from _sources_of(path.read_text("utf-8"), path.relative_to(ROOT).as_posix())
+            yield from sources_of(path.read_text("utf-8"), path.relative_to(ROOT).as_posix())
 
 
-def _sources_of(text: str, module: str) -> Iterator[Source]:
-    """A line belongs to a test, or to the module."""
+def sources_of(text: str, module: str) -> Iterator[Source]:
+    """Those of one module. A line belongs to a test, or to the module."""
     words = [_WORD.findall(line) for line in text.splitlines()]
     texts: list[list[str]] = [[] for _ in words]
     marked: list[list[str]] = [[] for _ in words]

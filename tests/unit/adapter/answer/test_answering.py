@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from prometheus_client import REGISTRY
 
 from adapter.answer import ActiveConfiguration, Answers
 from adapter.documents.refusals import QUERY_SHOWN_MAX
@@ -130,6 +131,24 @@ async def test_the_objects_behind_a_selector_are_queried_together():
         ("web-2", "250m"),
     ]
     assert prometheus.requested == [Plan(OF_WEB)]
+
+
+async def test_the_age_of_the_oldest_sample_and_the_query_that_returned_it_are_counted():
+    api = {"api": "custom.metrics.k8s.io"}
+
+    def counted():
+        value = REGISTRY.get_sample_value
+        return (
+            value("loadline_adapter_served_sample_age_seconds_sum", api),
+            value("loadline_adapter_served_sample_age_seconds_count", api),
+            value("loadline_adapter_answers_total", {"query": "own"}),
+        )
+
+    seconds, count, own = counted()
+    rows = FakePrometheus({OF_WEB: vector(({"pod": "web-1"}, 1.5), ({"pod": "web-2"}, 0.25))})
+    found = await answers(rows, now_seconds=1_007.0).custom(custom())
+    assert {item.timestamp.timestamp() for item in found.items} == {1_000.0}
+    assert counted() == (seconds + 7, count + 1, own + 1)
 
 
 async def test_a_named_object_is_not_read_from_the_cluster():

@@ -5,6 +5,7 @@ import logging
 import threading
 
 import pytest
+from prometheus_client import REGISTRY
 
 from adapter import telemetry
 from adapter.fetch.catalog import DiscoveredCatalog, Listing, Selection, Times
@@ -180,6 +181,29 @@ async def test_what_was_known_is_kept_when_prometheus_goes_down(running):
     await listing.round()
     assert listing.catalog.custom(SERIES_ENTRY)
     assert listing.slept == [600.0, 1.0]
+
+
+async def test_listings_that_fail_and_the_last_that_did_not_are_exported(running):
+    selection = {"backend": "default", "series_query": "requests"}
+
+    def exported():
+        value = REGISTRY.get_sample_value
+        return (
+            value("loadline_adapter_discovery_last_success_timestamp_seconds", selection),
+            value("loadline_adapter_discovery_failures_total", selection),
+        )
+
+    telemetry.forget_rules()
+    prometheus = FakePrometheus(series={"requests": [Series("requests", LABELS)]})
+    listing = running([rule()], prometheus)
+    await listing.catalog.tried()
+    listing.catalog.publish()
+    listed_at, failures = exported()
+    assert (listed_at > 0, failures) == (True, None)
+    prometheus.known_series["requests"] = DOWN
+    await listing.round()
+    await listing.round()
+    assert exported() == (listed_at, 2)
 
 
 async def test_series_that_vanish_leave_the_list(running):

@@ -5,6 +5,7 @@ import json
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
+from prometheus_client import REGISTRY
 
 from adapter import telemetry
 from adapter.answer import ActiveConfiguration, Answers, MetricPaths
@@ -311,6 +312,16 @@ async def test_requests_are_counted_by_api_and_code(client):
     await client.get(f"{EXTERNAL_V1}/namespaces/shop/nothing")
     await client.get("/apis/made.up.by.a.client/v1")
     assert (counted("200"), counted("404")) == (served + 1, refused + 1)
+
+
+async def test_the_time_of_each_request_is_counted_by_api(client):
+    def counted() -> float:
+        name = "loadline_adapter_request_duration_seconds_count"
+        return REGISTRY.get_sample_value(name, {"api": "external.metrics.k8s.io"}) or 0.0
+
+    before = counted()
+    await client.get(f"{EXTERNAL_V1}/namespaces/shop/queue")
+    assert counted() == before + 1
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,9 @@ async def test_reconciles_and_metrics_are_counted_as_the_hpa_controller_counts_t
     )
     labels = {"action": "scale_up", "error": "none", "metric_type": "External"}
     assert value("loadline_scaler_metric_computation_total", labels) == 1
+    assert value("loadline_scaler_metric_computation_duration_seconds_count", labels) == 1
+    del labels["metric_type"]
+    assert value("loadline_scaler_reconciliation_duration_seconds_count", labels) == 1
     labels_of_one = {"namespace": "shop", "name": "web", "kind": "LoadAutoscaler"}
     assert value("loadline_scaler_desired_replicas", labels_of_one) == 3
 

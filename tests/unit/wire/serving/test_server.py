@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
+from prometheus_client import CollectorRegistry
 
 from testbed.certificates import Authority
 from wire.serving.access_guard import errors_to_status
@@ -194,6 +195,30 @@ async def test_it_is_not_ready_before_it_can_authenticate_clients(world):
         ServingOptions(secure_port=1), Delegates(world.api, world.api), registry=None, version="1"
     )
     assert "has not been read yet" in server.health.problems()["authentication-configuration"]
+
+
+async def test_it_may_serve_without_the_authentication_of_the_cluster(world):
+    """--authentication-tolerate-lookup-failure"""
+    world.api.published = {}
+    options = ServingOptions(secure_port=1, authentication_tolerate_lookup_failure=True)
+    server = Server(options, Delegates(world.api, world.api), registry=None, version="1")
+    assert "authentication-configuration" not in server.health.problems()
+
+
+async def test_it_is_served_at_one_address_only(world):
+    """--bind-address"""
+    options = ServingOptions(secure_port=1, bind_address="127.0.0.2")
+    registry = CollectorRegistry()
+    delegates = Delegates(world.api, world.api)
+    server = Server(options, delegates, registry=registry, version="1", drain_seconds=0.05)
+    await server.start(port=0)
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.2", server.port)
+        writer.close()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", server.port)
+    finally:
+        await server.stop()
 
 
 async def test_a_new_certificate_serves_new_connections(serve, tmp_path):
