@@ -5,7 +5,6 @@ import base64
 import math
 
 import pytest
-from prometheus_client import REGISTRY
 
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.response_budget import ResponseBudget
@@ -20,27 +19,6 @@ PLAN = Plan('sum by (pod) (rate(x{a="b"}[1m]))')
 
 def result(kind: str, content: object) -> bytes:
     return answer({"status": "success", "data": {"resultType": kind, "result": content}})
-
-
-async def test_requests_and_their_times_are_counted_by_backend_and_endpoint(server, connect):
-    where = {"backend": "default", "endpoint": "query"}
-
-    def counted():
-        return (
-            REGISTRY.get_sample_value(
-                "loadline_adapter_prometheus_requests_total", {**where, "outcome": "succeeded"}
-            )
-            or 0,
-            REGISTRY.get_sample_value(
-                "loadline_adapter_prometheus_request_duration_seconds_count", where
-            )
-            or 0,
-        )
-
-    requests, durations = counted()
-    server.says = vector()
-    await connect().evaluate(PLAN)
-    assert counted() == (requests + 1, durations + 1)
 
 
 async def test_a_vector_is_understood_with_its_labels_values_and_times(server, connect):
