@@ -188,6 +188,7 @@ async def test_a_spec_with_a_field_that_an_hpa_lacks_is_stored_as_written(
         assert contains(stored["spec"][name], value), name
 
 
+@pytest.mark.deviation("one-described-object")
 @pytest.mark.parametrize(
     ("spec_", "message"),
     [pytest.param(s, message, id=name) for name, (s, message) in REFUSED.items()],

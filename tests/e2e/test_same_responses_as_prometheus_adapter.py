@@ -86,6 +86,7 @@ def test_responses_through_kube_apiserver_are_the_same(comparison):
     assert not unexplained
 
 
+@pytest.mark.deviation("http-parsers")
 def test_requests_that_no_client_library_sends_get_the_same_status(comparison):
     unexplained = comparison.raw_requests("walkthrough", RAW_REQUESTS)
     assert "\n".join(unexplained) == ""

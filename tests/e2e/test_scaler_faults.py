@@ -50,6 +50,7 @@ def queue_autoscaler(namespace: str, **changes: object) -> Json:
     return autoscaler(namespace, plain_queue("10"), **{"maxReplicas": 9, **changes})
 
 
+@pytest.mark.deviation("shared-target")
 def test_two_autoscalers_with_disjoint_bounds_on_one_target_do_not_alternate(
     cluster, metrics_api, namespace, start_scaler, audit_log
 ):

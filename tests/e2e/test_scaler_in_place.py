@@ -41,6 +41,7 @@ def autoscaler(namespace: str, api_version: str, **spec: int) -> Json:
     return any_autoscaler(namespace, plain_queue("10"), api_version=api_version, **limits)
 
 
+@pytest.mark.deviation("event-source")
 def test_an_hpa_is_scaled_in_place_of_the_built_in_controller(
     cluster, metrics_api, namespace, start_scaler
 ):
@@ -49,6 +50,8 @@ def test_an_hpa_is_scaled_in_place_of_the_built_in_controller(
     metrics_api.values[f"{namespace}/queue"] = "40"
     cluster.apply(workload("Deployment", namespace, 1), autoscaler(namespace, HPA))
     workspace.reaches(4)
+    event = workspace.has_event("SuccessfulRescale")
+    assert event["source"]["component"] == event["reportingComponent"] == "loadline-scaler"
 
     def share_of_each() -> Json:
         return workspace.read()["status"]["currentMetrics"][0]["external"]["current"]
@@ -117,6 +120,7 @@ def test_a_loadautoscaler_that_is_created_again_leaves_the_zero_of_the_scaler_an
     assert workspace.replicas() == 0
 
 
+@pytest.mark.deviation("zero-disables")
 def test_scaling_to_zero_by_hand_disables_autoscaling(
     cluster, metrics_api, namespace, start_scaler
 ):

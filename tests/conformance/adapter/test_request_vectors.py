@@ -182,6 +182,7 @@ def test_every_request_gets_the_response_of_prometheus_adapter(vectors):
     assert explained == DIFFERING
 
 
+@pytest.mark.deviation("values-beyond-int64")
 def test_a_deviation_is_an_error_and_not_a_number(vectors):
     world, requests = vectors
     ours = Ours(world)

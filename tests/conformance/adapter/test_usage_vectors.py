@@ -83,6 +83,7 @@ def test_usage_is_equal_to_that_of_prometheus_adapter(rows):
         assert (row.title, sorted(found)) == (row.title, msgspec.json.decode(row.metrics))
 
 
+@pytest.mark.deviation("matrix-and-string")
 def test_a_result_that_is_not_a_vector_is_an_error_and_not_an_empty_list(rows):
     row = rows("usage.jsonl", Row)[0]
     rules = parse(row.configuration).resource_rules
@@ -93,6 +94,7 @@ def test_a_result_that_is_not_a_vector_is_an_error_and_not_an_empty_list(rows):
         usage_values(scalar, scalar, usage, [KubeObject(name="p1", namespace="a")])
 
 
+@pytest.mark.deviation("values-beyond-int64")
 def test_a_pod_with_an_invalid_usage_is_left_out_and_the_others_are_not(rows):
     rules = parse(rows("usage.jsonl", Row)[0].configuration).resource_rules
     assert rules is not None

@@ -55,6 +55,7 @@ def test_a_client_gets_an_error_in_time_when_prometheus_fails(
     assert time.monotonic() - started < 2.5
 
 
+@pytest.mark.deviation("early-retry")
 def test_a_start_before_prometheus_is_reported_and_recovers_soon(
     quick_adapter, token, tmp_path, exporter, namespace
 ):

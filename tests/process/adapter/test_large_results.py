@@ -54,6 +54,7 @@ def peak_mib(pid: int) -> int:
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) // 1024
 
 
+@pytest.mark.deviation("large-results")
 def test_an_adapter_refuses_a_result_of_40_mb_and_says_which_and_why(
     quick_adapter, config, token, tmp_path
 ):

@@ -27,6 +27,7 @@ spec:
 """
 
 
+@pytest.mark.deviation("new-resources")
 @pytest.mark.parametrize(
     ("kind", "scope"), [pytest.param("unicorn", "Namespaced"), pytest.param("narwhal", "Cluster")]
 )

@@ -15,6 +15,7 @@ def test_a_metric_that_does_not_change_is_not_requested_again_and_a_change_scale
 ):
     scaler = direct_scaler(QUICK, *adapter.scaler_flags, *STREAM)
     scaler.reaches(STREAMED, 5)
+    assert scaler.metric("num_horizontal_pod_autoscalers") == 1
     sent = scaler.metric(SENT)
     scaler.reaches(STREAMED, scaler.metric(STREAMED) + 20)
     assert scaler.metric(SENT) - sent <= 2, "a busy machine may delay a confirmation"

@@ -183,6 +183,7 @@ def test_half_sent_requests_leave_nothing_behind(adapter):
     until(lambda: growth_mebibytes(adapter, after_first) < 8, what="the memory to be returned")
 
 
+@pytest.mark.deviation("limits-before-authentication")
 @pytest.mark.parametrize(
     "addresses",
     [

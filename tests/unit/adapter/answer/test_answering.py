@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from prometheus_client import REGISTRY
 
 from adapter.answer import ActiveConfiguration, Answers
 from adapter.documents.refusals import QUERY_SHOWN_MAX
@@ -132,6 +133,24 @@ async def test_the_objects_behind_a_selector_are_queried_together():
     assert prometheus.requested == [Plan(OF_WEB)]
 
 
+async def test_the_age_of_the_oldest_sample_and_the_query_that_returned_it_are_counted():
+    api = {"api": "custom.metrics.k8s.io"}
+
+    def counted():
+        value = REGISTRY.get_sample_value
+        return (
+            value("loadline_adapter_served_sample_age_seconds_sum", api),
+            value("loadline_adapter_served_sample_age_seconds_count", api),
+            value("loadline_adapter_answers_total", {"query": "own"}),
+        )
+
+    seconds, count, own = counted()
+    rows = FakePrometheus({OF_WEB: vector(({"pod": "web-1"}, 1.5), ({"pod": "web-2"}, 0.25))})
+    found = await answers(rows, now_seconds=1_007.0).custom(custom())
+    assert {item.timestamp.timestamp() for item in found.items} == {1_000.0}
+    assert counted() == (seconds + 7, count + 1, own + 1)
+
+
 async def test_a_named_object_is_not_read_from_the_cluster():
     prometheus = FakePrometheus({OF_ONE: vector(({"pod": "web-1"}, 1.0))})
     found = await answers(prometheus, FakeObjects({})).custom(custom("web-1"))
@@ -149,6 +168,7 @@ async def test_an_external_metric_is_queried_in_its_namespace():
     assert [item.value for item in found.items] == ["7"]
 
 
+@pytest.mark.deviation("refusals-say-why")
 @pytest.mark.parametrize(
     ("request_", "begins", "hint"),
     [
@@ -185,6 +205,7 @@ async def test_an_unknown_metric_is_404_and_says_what_is_missing(request_, begin
     assert hint in refused.message
 
 
+@pytest.mark.deviation("not-found-before-listing")
 async def test_an_unknown_metric_starts_no_watch_of_the_resource():
     class NoObjects:
         async def objects(self, resource, *, namespace, selector):
@@ -206,6 +227,7 @@ async def test_an_unknown_external_metric_has_the_error_of_prometheus_adapter(na
     )
 
 
+@pytest.mark.deviation("rules-fail-alone")
 @pytest.mark.parametrize(("temporary", "code"), [(True, 503), (False, 404)])
 async def test_a_rule_that_is_not_known_yet_is_named(temporary, code):
     gap = Gap(rule="rules[3]", cause="connection refused", temporary=temporary)
@@ -227,6 +249,7 @@ async def test_the_words_of_prometheus_about_a_selector_are_not_for_everyone():
     assert "unexpected secret" in refused.in_full.message
 
 
+@pytest.mark.deviation("refusals-say-why")
 @pytest.mark.parametrize("retryable", [True, False])
 async def test_a_failure_of_prometheus_is_500_and_names_query_and_cause(retryable):
     down = QueryFailed(backend="default", query=OF_ONE, cause="it is down", retryable=retryable)
@@ -299,6 +322,16 @@ async def test_pods_without_both_figures_are_left_out_of_a_list():
     assert found.items[0].containers[0].usage == {"cpu": "250m", "memory": "1Ki"}
 
 
+@pytest.mark.deviation("order-of-lists")
+@pytest.mark.parametrize("names", [("app", "proxy"), ("proxy", "app")])
+async def test_containers_are_in_the_order_of_their_samples(names):
+    query = 'cpu{namespace="shop",pod="db-1"}'
+    samples = vector(*(({"pod": "db-1", "container": name}, 1.0) for name in names))
+    usage = FakePrometheus({query: samples, query.replace("cpu", "memory"): samples})
+    found = await answers(usage).usage(usage_of(PODS, namespace="shop", name="db-1"))
+    assert tuple(each.name for each in found.containers) == names
+
+
 async def test_one_node_is_a_document_of_its_own_kind():
     found = await answers(FakePrometheus(USAGE)).usage(usage_of(NODES, name="node-1"))
     assert (found.kind, found.api_version) == ("NodeMetrics", "metrics.k8s.io/v1beta1")
@@ -334,6 +367,7 @@ async def test_the_404_of_a_pod_says_which_usage_cannot_be_served(value, is_hist
     assert "no cpu or no memory" not in refused.message
 
 
+@pytest.mark.deviation("usage-errors")
 async def test_a_failure_of_prometheus_is_not_an_empty_list_of_usage():
     refused = await refusal(answers(FakePrometheus()).usage(usage_of(PODS)))
     assert refused.code == 500

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from adapter.certificates.managed_certificate import ManagedCertificateOptions
 from adapter.commands.server_flags import parse
 
 # `prometheus-adapter --help` of v0.12.0: a flag and its kind on each line.
@@ -61,6 +62,37 @@ def test_the_arguments_of_the_prometheus_adapter_chart_are_accepted():
     assert flags.prometheus.backend.url == "http://prometheus.default.svc:9090"
     assert (flags.times.relist_seconds, flags.times.max_age_seconds) == (60.0, 60.0)
     assert (flags.serving.secure_port, flags.logging.verbosity) == (6443, 4)
+
+
+def test_prometheus_may_want_a_user_and_few_queries_at_once():
+    flags = parse(
+        [
+            "--config=c",
+            "--prometheus-username=me",
+            "--prometheus-password-file=/etc/password",
+            "--prometheus-concurrency=7",
+            "--wide-queries=false",
+        ]
+    )
+    backend = flags.prometheus.backend
+    assert (backend.username, backend.password_file) == ("me", Path("/etc/password"))
+    assert (backend.concurrency_max, flags.wide_queries) == (7, False)
+
+
+def test_a_managed_certificate_has_a_secret_a_service_and_what_trusts_it():
+    flags = parse(
+        [
+            "--config=c",
+            "--managed-certificate-secret=monitoring/certificate",
+            "--managed-certificate-service=monitoring/adapter",
+            "--managed-certificate-api-services=v1beta1.external.metrics.k8s.io",
+        ]
+    )
+    assert flags.managed_certificate == ManagedCertificateOptions(
+        secret=("monitoring", "certificate"),
+        service=("monitoring", "adapter"),
+        api_services=("v1beta1.external.metrics.k8s.io",),
+    )
 
 
 def test_headers_may_repeat_and_hold_equal_signs():

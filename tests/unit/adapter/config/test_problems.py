@@ -13,6 +13,7 @@ def problems_of(text: str) -> list[str]:
     return [str(problem) for problem in refused.value.problems]
 
 
+@pytest.mark.deviation("series-query-required")
 @pytest.mark.parametrize(
     ("text", "where", "what", "fix"),
     [
@@ -84,6 +85,7 @@ def warnings_of(text: str) -> list[str]:
     return [str(warning) for warning in parse(text).warnings]
 
 
+@pytest.mark.deviation("several-documents", "unknown-template-fields")
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
@@ -104,6 +106,7 @@ def test_what_works_but_is_probably_not_intended_is_a_warning(text, warning):
     assert [each for each in warnings_of(text) if warning in each], warnings_of(text)
 
 
+@pytest.mark.deviation("unknown-template-fields")
 def test_what_prometheus_adapter_accepts_is_not_an_error():
     """A file that serves something there must not prevent Loadline's adapter from starting."""
     text = "rules: [{seriesQuery: up}, {seriesQuery: 'up{', metricsQuery: '<<.Foo>>'}]\nresourceRules: {cpu: {}, memory: {}}"

@@ -145,6 +145,7 @@ def test_nan_is_zero_for_discovery_rules_and_an_error_for_named_ones():
     assert refused.value.in_full.message.endswith(f"{beginning}'q'")
 
 
+@pytest.mark.deviation("values-beyond-int64")
 @pytest.mark.parametrize("contract", [DISCOVERED_CUSTOM, NAMED], ids=["discovered", "named"])
 def test_infinity_is_never_a_number(contract):
     with pytest.raises(StatusError, match="the value is inf"):
@@ -180,6 +181,7 @@ def test_the_last_good_value_is_used_while_it_is_recent():
     assert values_of(vector(({"pod": "a"}, math.nan)), young, "a", last=LAST_GOOD) == [("a", 7)]
 
 
+@pytest.mark.deviation("native-histograms")
 def test_a_native_histogram_is_never_a_zero_and_spares_the_other_objects():
     histogram = Sample({"pod": "a"}, math.nan, NOW, is_histogram=True)
     rows = Evaluation(samples=(histogram, Sample({"pod": "b"}, 2.0, NOW)), evaluated_at_seconds=NOW)
@@ -194,6 +196,7 @@ def test_a_native_histogram_is_never_a_zero_and_spares_the_other_objects():
         values_of(rows, metric_query(contract()), "a", "b")
 
 
+@pytest.mark.deviation("values-beyond-int64")
 def test_an_infinite_value_spares_the_other_objects_and_is_named():
     rows = vector(({"pod": "a"}, math.inf), ({"pod": "b"}, 2.0))
     assert values_of(rows, metric_query(), "a", "b", "c") == [("b", 2000)]
@@ -263,6 +266,7 @@ def test_a_scalar_is_an_item_without_labels():
     assert depths_of(scalar) == [(None, 42_500)]
 
 
+@pytest.mark.deviation("values-beyond-int64")
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e19])
 def test_a_row_that_is_not_a_number_fails_the_whole_sum_and_is_never_the_smallest_integer(value):
     with pytest.raises(StatusError) as refused:

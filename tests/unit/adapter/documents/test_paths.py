@@ -54,6 +54,7 @@ def test_each_form_of_path_is_read(path, namespace, resource, name, metric):
     )
 
 
+@pytest.mark.deviation("empty-path-segments")
 @pytest.mark.parametrize(
     ("path", "query", "code", "message"),
     [
@@ -171,6 +172,7 @@ def test_list_options_are_refused_in_the_order_and_words_of_prometheus_adapter(q
     )
 
 
+@pytest.mark.deviation("list-options")
 @pytest.mark.parametrize(
     "query",
     [
@@ -178,10 +180,27 @@ def test_list_options_are_refused_in_the_order_and_words_of_prometheus_adapter(q
         [("limit", "+5")],
         [("timeout", "1m")],
         [("watch", "true")],
+        [("resourceVersionMatch", "Exact")],
+        [("sendInitialEvents", "true")],
     ],
 )
 def test_options_without_effect_are_accepted(query):
     assert paths.custom_metric("namespaces/shop/pods/p/load", query).name == "p"
+
+
+@pytest.mark.deviation("list-options")
+@pytest.mark.parametrize(
+    "query", [[("resourceVersionMatch", "Exact")], [("sendInitialEvents", "true")]]
+)
+def test_options_that_only_a_watch_has_are_accepted_for_external_metrics_and_usage(query):
+    assert paths.external_metric("namespaces/shop/depth", query).metric == "depth"
+    assert paths.resource_metric("pods", query).resource == PODS
+
+
+@pytest.mark.deviation("newer-validation-words")
+def test_a_label_that_is_too_long_is_refused_in_the_words_of_current_apimachinery():
+    with pytest.raises(StatusError, match="must be no more than 63 bytes"):
+        paths.custom_metric("nodes/n/load", [("labelSelector", f"a={'x' * 64}")])
 
 
 @pytest.mark.parametrize("value", ["true", "1", "", "maybe"])

@@ -5,6 +5,7 @@ import logging
 import threading
 
 import pytest
+from prometheus_client import REGISTRY
 
 from adapter import telemetry
 from adapter.fetch.catalog import DiscoveredCatalog, Listing, Selection, Times
@@ -96,6 +97,7 @@ async def test_what_is_in_prometheus_is_offered(running):
     assert listing.slept == [600.0]
 
 
+@pytest.mark.deviation("order-of-lists")
 async def test_external_and_named_metrics_are_offered_too(running):
     named = NamedRule(path="metrics[0]", name="queue", query="sum(queue)", contract=CONTRACT)
     external = rule("externalRules[0]", "jobs", external=True)
@@ -131,6 +133,7 @@ async def test_inserting_a_rule_does_not_change_the_labels_of_the_others(running
     assert exported[1]["kept"] == ({"backend": "default", "series_query": "kept"}, 1)
 
 
+@pytest.mark.deviation("rules-fail-alone")
 async def test_a_broken_rule_does_not_affect_the_others(running):
     prometheus = FakePrometheus(series={"a": WRONG, "b": [Series("b", LABELS)]})
     listing = running([rule("rules[0]", "a"), rule("rules[1]", "b")], prometheus)
@@ -153,6 +156,7 @@ async def test_a_bug_in_one_listing_does_not_end_the_others(running, caplog):
     assert not listing.task.done()
 
 
+@pytest.mark.deviation("early-retry")
 async def test_a_listing_that_fails_at_the_start_is_retried_soon(running):
     prometheus = FakePrometheus(series={"requests": DOWN})
     listing = running([rule()], prometheus)
@@ -168,6 +172,7 @@ async def test_a_listing_that_fails_at_the_start_is_retried_soon(running):
     assert listing.slept[-1] == 600.0
 
 
+@pytest.mark.deviation("rules-fail-alone")
 async def test_what_was_known_is_kept_when_prometheus_goes_down(running):
     prometheus = FakePrometheus(series={"requests": [Series("requests", LABELS)]})
     listing = running([rule()], prometheus)
@@ -176,6 +181,29 @@ async def test_what_was_known_is_kept_when_prometheus_goes_down(running):
     await listing.round()
     assert listing.catalog.custom(SERIES_ENTRY)
     assert listing.slept == [600.0, 1.0]
+
+
+async def test_listings_that_fail_and_the_last_that_did_not_are_exported(running):
+    selection = {"backend": "default", "series_query": "requests"}
+
+    def exported():
+        value = REGISTRY.get_sample_value
+        return (
+            value("loadline_adapter_discovery_last_success_timestamp_seconds", selection),
+            value("loadline_adapter_discovery_failures_total", selection),
+        )
+
+    telemetry.forget_rules()
+    prometheus = FakePrometheus(series={"requests": [Series("requests", LABELS)]})
+    listing = running([rule()], prometheus)
+    await listing.catalog.tried()
+    listing.catalog.publish()
+    listed_at, failures = exported()
+    assert (listed_at > 0, failures) == (True, None)
+    prometheus.known_series["requests"] = DOWN
+    await listing.round()
+    await listing.round()
+    assert exported() == (listed_at, 2)
 
 
 async def test_series_that_vanish_leave_the_list(running):
@@ -194,6 +222,7 @@ async def test_a_new_configuration_starts_with_what_the_former_knew(running):
     assert listing.catalog.custom(SERIES_ENTRY)
 
 
+@pytest.mark.deviation("new-resources")
 async def test_a_resource_that_is_created_later_is_offered_then(running):
     mapping = FakeMapping()
     series = [Series("requests", LABELS | {"unicorn"})]

@@ -155,6 +155,7 @@ def test_a_result_in_pieces_has_the_rows_of_the_whole_in_order(labels, copies, s
         assert held < 3 * decode.ROWS_SLICE_BYTES
 
 
+@pytest.mark.deviation("large-results")
 @pytest.mark.parametrize("kind", ["vector", "matrix"])
 def test_of_a_large_result_little_more_than_a_slice_is_held(kind):
     row = '{"metric":{"pod":"a"},"values":[[1,"2"]],"value":[1,"2"]}'

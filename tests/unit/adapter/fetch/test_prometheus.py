@@ -281,6 +281,7 @@ async def test_a_failure_names_the_query_and_the_cause(server, connect, says, ca
     assert failure.value.retryable is retryable
 
 
+@pytest.mark.deviation("native-histograms")
 async def test_a_native_histogram_is_a_row_without_a_number_and_spares_the_others(server, connect):
     rows = [
         {"metric": {"pod": "a"}, "histogram": [1000, {"count": "1", "sum": "2", "buckets": []}]},
@@ -359,6 +360,7 @@ async def test_only_large_answers_are_compressed(server, connect):
     ]
 
 
+@pytest.mark.deviation("large-results")
 async def test_a_result_that_takes_too_much_memory_is_refused_with_its_size_and_the_fix(server):
     server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(4_000)))
     backend = Backend(url=server.url, timeout_seconds=5.0)

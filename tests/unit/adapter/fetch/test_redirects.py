@@ -9,6 +9,7 @@ from tests.unit.adapter.fetch.canned import CannedServer, vector
 PLAN = Plan('sum by (pod) (rate(x{a="b"}[1m]))')
 
 
+@pytest.mark.deviation("redirects-with-credentials")
 @pytest.mark.parametrize(
     "status", ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent"]
 )
@@ -36,6 +37,7 @@ def redirect_to(location: str) -> bytes:
     return f"{head}Connection: close\r\n\r\n".encode()
 
 
+@pytest.mark.deviation("redirects-with-credentials")
 @pytest.mark.parametrize(
     "secret",
     [

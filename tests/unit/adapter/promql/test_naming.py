@@ -46,6 +46,7 @@ def test_braced_groups_expand_to_what_they_matched(first, second):
     assert expand("${2}${1}", match) == second + first
 
 
+@pytest.mark.deviation("any-byte-patterns")
 @pytest.mark.parametrize("text", [r"(?=x)", "a**", "[", r"\C", r"(a)\1"])
 def test_what_go_cannot_compile_is_refused_with_a_reason(text):
     with pytest.raises(ValueError, match=r".+"):
@@ -61,6 +62,17 @@ def test_overrides_win_over_the_template():
     assert converter.resource_for("service") == GroupResource("services")
 
 
+@pytest.mark.deviation("override-conflicts")
+@pytest.mark.parametrize(
+    ("labels", "used"), [(("pod", "pod_name"), "pod_name"), (("pod_name", "pod"), "pod")]
+)
+def test_of_two_overrides_to_one_resource_the_last_one_is_used(labels, used):
+    converter = ResourceConverter(
+        ResourceLabels(overrides=tuple((each, PODS) for each in labels)), FakeMapping()
+    )
+    assert converter.label_for(PODS) == used
+
+
 def test_a_label_round_trips_through_a_template_with_a_group():
     converter = ResourceConverter(
         ResourceLabels(template="kube_<<.Group>>_<<.Resource>>"), FakeMapping()
@@ -70,6 +82,7 @@ def test_a_label_round_trips_through_a_template_with_a_group():
     assert converter.resource_for("kube_apps_deployment") == deployments
 
 
+@pytest.mark.deviation("unknown-override-resources")
 def test_an_override_of_an_unknown_resource_is_ignored_and_reported():
     labels = ResourceLabels(
         overrides=(("w", GroupResource("widgets")), ("pod", GroupResource("pod")))

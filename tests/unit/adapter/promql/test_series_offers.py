@@ -75,6 +75,7 @@ def test_a_metric_is_listed_in_the_scope_of_its_resource(table, resource, namesp
     assert MetricEntry(resource, namespaced, "connections") in table.custom
 
 
+@pytest.mark.deviation("cluster-scoped-resources")
 def test_a_cluster_scoped_custom_resource_is_root_scoped(table):
     assert MetricEntry(FLEET, False, "ships") in table.custom
 
@@ -155,6 +156,7 @@ def test_a_named_metric_is_one_plan_for_every_request(table):
     assert first.window_seconds == 60
 
 
+@pytest.mark.deviation("cluster-scoped-resources")
 def test_a_cluster_scoped_object_is_not_searched_in_a_namespace(table):
     requested = ask(table, "fleets.example.com/f/cargo", ("f",))
     assert (requested.rows.object_label, requested.rows.where) == ("fleet", ())

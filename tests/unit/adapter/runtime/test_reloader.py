@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 
 from adapter.config import ConfigError, ConfigProblem, ProblemCode
 from adapter.runtime.reloader import ConfigurationReloader
@@ -91,6 +92,22 @@ async def test_a_bad_file_is_reported_and_the_fixed_one_becomes_active(reloader,
     await until(lambda: reloader.generation == 2)
     assert reloader.problem is None
     assert reloader.activated.queries == ["one", "two"]
+
+
+async def test_reloads_are_counted_by_their_outcome(reloader, file):
+    def counted(outcome):
+        name = "loadline_adapter_configuration_reloads_total"
+        return REGISTRY.get_sample_value(name, {"outcome": outcome}) or 0
+
+    refused, applied = counted("refused"), counted("applied")
+    swap(file, BAD)
+    await until(lambda: reloader.problem)
+    assert (counted("refused"), counted("applied")) == (refused + 1, applied)
+    assert REGISTRY.get_sample_value("loadline_adapter_configuration_last_reload_successful") == 0
+    swap(file, TWO)
+    await until(lambda: reloader.generation == 2)
+    assert (counted("refused"), counted("applied")) == (refused + 1, applied + 1)
+    assert REGISTRY.get_sample_value("loadline_adapter_configuration_last_reload_successful") == 1
 
 
 async def test_a_bad_file_is_logged_once(reloader, file, caplog):

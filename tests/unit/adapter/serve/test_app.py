@@ -5,6 +5,7 @@ import json
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
+from prometheus_client import REGISTRY
 
 from adapter import telemetry
 from adapter.answer import ActiveConfiguration, Answers, MetricPaths
@@ -72,6 +73,7 @@ async def client(answers):
         yield client
 
 
+@pytest.mark.deviation("custom-timestamps")
 async def test_one_object_is_rendered_in_the_requested_version(client):
     older = await (await client.get(f"{CUSTOM}/v1beta1/namespaces/shop/pods/web-1/requests")).json()
     newer = await (await client.get(f"{CUSTOM}/v1beta2/namespaces/shop/pods/web-1/requests")).json()
@@ -312,6 +314,16 @@ async def test_requests_are_counted_by_api_and_code(client):
     assert (counted("200"), counted("404")) == (served + 1, refused + 1)
 
 
+async def test_the_time_of_each_request_is_counted_by_api(client):
+    def counted() -> float:
+        name = "loadline_adapter_request_duration_seconds_count"
+        return REGISTRY.get_sample_value(name, {"api": "external.metrics.k8s.io"}) or 0.0
+
+    before = counted()
+    await client.get(f"{EXTERNAL_V1}/namespaces/shop/queue")
+    assert counted() == before + 1
+
+
 @pytest.mark.parametrize(
     "accept",
     [
@@ -326,6 +338,7 @@ def test_a_request_that_accepts_a_supported_type_proceeds(accept):
     check_representation(make_mocked_request("GET", "/apis", headers={"Accept": accept}))
 
 
+@pytest.mark.deviation("usage-in-full")
 @pytest.mark.parametrize("accept", ["text/html", "application/*", "application/cbor", "nonsense"])
 def test_a_request_that_accepts_no_supported_type_ends_with_406(accept):
     request = make_mocked_request("GET", "/apis", headers={"Accept": accept})

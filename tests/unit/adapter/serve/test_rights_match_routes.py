@@ -188,6 +188,22 @@ def test_a_request_is_served_only_as_what_it_was_authorized_as(world: World, tar
         assert agrees(authorized, served), (target, authorized, served)
 
 
+@pytest.mark.deviation("verbs-in-paths")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "external.metrics.k8s.io/v1beta1/watch/namespaces/shop/queue",
+        "external.metrics.k8s.io/v1beta1/proxy/namespaces/shop/queue",
+        "custom.metrics.k8s.io/v1beta1/watch/namespaces/shop/pods/web/hits",
+        "metrics.k8s.io/v1beta1/namespaces/shop/status",
+        "metrics.k8s.io/v1beta1/namespaces/shop/finalize",
+    ],
+)
+def test_nothing_is_served_under_the_path_of_a_verb(world: World, path):
+    assert world.get(f"/apis/{path}") == 404
+    assert world.answers.served == []
+
+
 PODS_PATH = "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods"
 
 

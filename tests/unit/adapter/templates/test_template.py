@@ -67,6 +67,7 @@ def test_a_template_renders_as_go_renders_it(text, output):
     assert compiled(text).execute(ARGUMENT) == output
 
 
+@pytest.mark.deviation("templates-outside-the-subset")
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -96,6 +97,7 @@ def test_a_template_outside_the_subset_is_refused_with_its_position(text, compla
     assert complaint in str(refused.value)
 
 
+@pytest.mark.deviation("slices-of-characters")
 @pytest.mark.parametrize(
     "text",
     [
@@ -117,6 +119,7 @@ def test_a_template_that_is_not_valid_for_its_argument_fails_when_it_is_used(tex
         compiled(text).execute(ARGUMENT)
 
 
+@pytest.mark.deviation("unknown-template-fields")
 @pytest.mark.parametrize(
     ("text", "unknown"),
     [

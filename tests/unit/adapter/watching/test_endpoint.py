@@ -6,6 +6,7 @@ import contextlib
 import aiohttp
 import pytest
 from aiohttp import web
+from prometheus_client import REGISTRY
 
 from adapter.caches import STREAMS_BYTES
 from adapter.watching import endpoint
@@ -229,14 +230,35 @@ async def test_what_is_no_longer_watched_is_not_evaluated_also_after_a_client_ha
     await arrives(lambda: len(adapter.rounds) == 0)
 
 
+async def test_streams_and_what_is_watched_are_counted(adapter):
+    exported = REGISTRY.get_sample_value
+    async with adapter.client() as first, adapter.client() as second:
+        await first.send(_1=QUEUE, _2=f"{QUEUE}_2")
+        await second.send(_1=QUEUE)
+        await arrives(lambda: len(adapter.rounds) == 2)
+        assert exported("loadline_adapter_streams") == 2
+        assert exported("loadline_adapter_watched_metrics") == 2
+    await arrives(lambda: exported("loadline_adapter_streams") == 0)
+    await arrives(lambda: exported("loadline_adapter_watched_metrics") == 0)
+
+
+def ended(reason):
+    """How many streams the adapter has ended for this reason."""
+    labels = {"reason": reason}
+    return REGISTRY.get_sample_value("loadline_adapter_streams_ended_total", labels) or 0
+
+
 async def test_a_client_that_does_not_follow_the_protocol_is_disconnected(adapter):
+    before = ended("protocol")
     async with adapter.client() as client:
         await client.socket.send_bytes(b"not JSON")
         message = await client.socket.receive(timeout=5)
         assert message.type is aiohttp.WSMsgType.CLOSE
+    assert ended("protocol") == before + 1
 
 
 async def test_a_token_that_is_no_longer_valid_ends_the_stream(adapter):
+    before = ended("not_admitted")
     async with adapter.client() as client:
         await client.send(_1=QUEUE)
         adapter.time_passes.set()
@@ -245,6 +267,7 @@ async def test_a_token_that_is_no_longer_valid_ends_the_stream(adapter):
         adapter.time_passes.set()
         message = await client.socket.receive(timeout=5)
         assert message.type is aiohttp.WSMsgType.CLOSE
+    assert ended("not_admitted") == before + 1
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import asyncio
 from datetime import UTC, datetime
 
 import pytest
+from prometheus_client import REGISTRY
 
 from adapter import telemetry
 from adapter.answer import ActiveConfiguration, Answers, KnownRequest
@@ -290,6 +291,31 @@ def test_rounds_that_take_much_cpu_time_follow_each_other_more_slowly(
 
     virtual_time.run(scenario())
     assert began[1] - began[0] == pytest.approx(expected_seconds)
+
+
+def test_the_time_of_each_round_is_counted():
+    async def answer(*_):
+        await virtual_time.passes(0.25)
+        return document("1")
+
+    def counted():
+        return (
+            REGISTRY.get_sample_value("loadline_adapter_round_duration_seconds_count"),
+            REGISTRY.get_sample_value("loadline_adapter_round_duration_seconds_sum"),
+        )
+
+    async def scenario():
+        monotonic = asyncio.get_running_loop().time
+        rounds = Rounds(answer, period_seconds=1.0, monotonic=monotonic, busy_seconds=lambda: 0.0)
+        rounds.watch(request())
+        rounds.join(Client())
+        running = asyncio.create_task(rounds.run())
+        await virtual_time.passes(0.5)
+        running.cancel()
+
+    count, seconds = counted()
+    virtual_time.run(scenario())
+    assert counted() == (count + 1, pytest.approx(seconds + 0.25))
 
 
 class TimedEvaluator:

@@ -80,6 +80,16 @@ def test_the_price_is_that_of_the_replica_hours(files, capsys):
     assert row[-3] == f"{4 * 119 / 60 * 0.5:.2f}"
 
 
+def test_the_capacity_of_a_replica_decides_how_much_of_the_load_is_served(files, capsys):
+    """Of the 2 CPUs that are used on average, 4 replicas of 0.1 CPU serve a fifth."""
+    unserved = []
+    for capacity in ("10", "100m"):
+        assert backtest(files, f"--capacity=cpu={capacity}", "-o", "json") == 0
+        recorded, *_ = json.loads(capsys.readouterr().out)["results"]
+        unserved.append(recorded["score"]["unserved"])
+    assert unserved == [0, pytest.approx(80, abs=1)]
+
+
 def test_every_decision_is_written_in_the_form_of_why(files, capsys):
     assert backtest(files, f"--decisions={files / 'decisions.jsonl'}") == 0
     lines = (files / "decisions.jsonl").read_bytes().splitlines()

@@ -82,6 +82,7 @@ def test_only_the_controllers_own_zero_is_left_again(
 SUSPENDED = Suspend(replicas=0, until="2020-01-01T00:00:00Z")
 
 
+@pytest.mark.deviation("min-at-zero")
 @pytest.mark.parametrize(
     ("kind", "metric", "suspend", "branch"),
     [

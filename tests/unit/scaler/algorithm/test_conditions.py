@@ -1,5 +1,7 @@
 """The conditions: their order, and when their time changes."""
 
+import pytest
+
 from scaler.algorithm.conditions import Conditions
 from scaler.api.autoscaler import Condition
 from tests.unit.scaler.objects import NOW
@@ -40,6 +42,7 @@ def test_the_time_changes_only_with_the_status():
     assert active.last_transition_time == time_from_unix(NOW)
 
 
+@pytest.mark.deviation("same-second-status")
 def test_a_time_has_whole_seconds():
     conditions = Conditions((), NOW + 0.9)
     conditions.able_to_scale("SucceededGetScale")

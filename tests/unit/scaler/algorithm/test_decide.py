@@ -129,6 +129,7 @@ def test_a_stabilized_scale_down_has_its_condition():
     assert conditions(outcome)["AbleToScale"][:2] == ("True", "ScaleDownStabilized")
 
 
+@pytest.mark.deviation("stabilization-scales-up", "reason-before-normalization")
 def test_without_behavior_an_old_recommendation_can_even_scale_up():
     decision, outcome = reconcile(
         observed(spec(), replicas=3), queue(20), memory=recommended((5, 60))
@@ -157,6 +158,7 @@ def test_outside_the_bounds_no_metric_is_needed(replicas, branch, desired, reaso
     assert list(conditions(outcome)) == ["AbleToScale", "ScaledToZero"]
 
 
+@pytest.mark.deviation("zero-disables")
 def test_zero_replicas_disable_autoscaling():
     before = AutoscalerStatus(
         conditions=(Condition(type="ScaledToZero", status="True", last_transition_time=BEFORE),)
@@ -360,6 +362,7 @@ def test_the_observed_generation_of_an_hpa_is_dropped_before_1_37(kind, minor, g
     assert outcome.status.observed_generation == generation
 
 
+@pytest.mark.deviation("status-decision")
 def test_only_a_loadautoscaler_gets_the_decision_in_words():
     for kind, has_words in ((HORIZONTAL_POD_AUTOSCALERS, False), (LOAD_AUTOSCALERS, True)):
         _, outcome = reconcile(

@@ -45,6 +45,7 @@ def test_rules_that_are_given_are_kept():
         assert found.longest_period_seconds == 1800
 
 
+@pytest.mark.deviation("behavior-defaults")
 def test_a_given_field_does_not_hide_the_defaults_of_the_others():
     _, down = behavior_of(Behavior(scale_down=ScalingRules(select_policy="Min")))
     assert (down.window_seconds, down.policies) == (90, (DOUBLE,))

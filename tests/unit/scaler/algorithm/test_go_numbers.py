@@ -17,6 +17,7 @@ from scaler.algorithm.go_numbers import (
 )
 
 
+@pytest.mark.deviation("amd64-numbers")
 @pytest.mark.parametrize(
     ("number", "converted"),
     [
@@ -33,6 +34,7 @@ def test_a_float_that_does_not_fit_becomes_the_smallest_int32(number, converted)
     assert float_to_int32(number) == converted
 
 
+@pytest.mark.deviation("amd64-numbers")
 @pytest.mark.parametrize("number", [2.0**63, -(2.0**64), math.inf, -math.inf, math.nan])
 def test_a_float_that_does_not_fit_becomes_the_smallest_int64(number):
     assert float_to_int64(number) == INT64_MIN

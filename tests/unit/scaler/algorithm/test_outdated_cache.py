@@ -19,6 +19,7 @@ def decision_of(replicas, readings, *, outdated, **bounds):
     return decided(seen, readings, memory=recommended((1, 900)), settings=Settings())
 
 
+@pytest.mark.deviation("outdated-cache")
 @pytest.mark.parametrize(
     ("replicas", "bounds", "fresh"),
     [
@@ -36,6 +37,7 @@ def test_nothing_is_scaled_down_by_outdated_objects(replicas, bounds, fresh):
     assert f"It is {message}." in explain(outcome.derivation, EXTENSIONS)
 
 
+@pytest.mark.deviation("outdated-cache")
 def test_scaling_up_stays_possible():
     decision = decision_of(3, queue(50), outdated=OUTDATED)
     assert (decision.desired_replicas, decision.rescale) == (5, True)

@@ -103,6 +103,7 @@ def test_a_pod_without_a_sample_is_missing(one, group):
     assert group_of(one, reading=None) == group
 
 
+@pytest.mark.deviation("terminating-pods-are-ready")
 @pytest.mark.parametrize(
     ("one", "counted"),
     [

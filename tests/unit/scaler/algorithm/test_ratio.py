@@ -26,6 +26,7 @@ def test_a_sample_of_an_unlisted_pod_does_not_count_for_a_utilization():
     assert (usage.utilization_percent, usage.average_milli) == (50, 500)
 
 
+@pytest.mark.deviation("unlisted-pods-count")
 def test_a_sample_of_an_unlisted_pod_counts_for_an_average():
     assert plain_usage({"a": 100, "unlisted": 300}, target_milli=100).ratio == 2.0
 
@@ -43,6 +44,7 @@ def test_an_average_is_cut_towards_zero_before_the_ratio():
     assert plain_usage({"a": -3, "b": -4}, target_milli=3).average_milli == -3
 
 
+@pytest.mark.deviation("utilization-overflow")
 def test_a_utilization_of_92_terabytes_overflows_and_turns_negative():
     """92,233,720,368,547,759 bytes in thousandths times 100 pass the largest int64."""
     used = 92_233_720_368_547_759

@@ -26,6 +26,7 @@ def remembered(replicas, *, known, stored_seconds_ago, recommended=2, **extra):
     return [each.replicas for each in found or ()]
 
 
+@pytest.mark.deviation("restart-memory")
 @pytest.mark.parametrize("known", [(2,), (2, 1)])
 def test_a_count_that_has_grown_since_the_memory_was_stored_is_remembered(known):
     """The writes of the memory failed: only the count shows what was recommended since."""
@@ -42,6 +43,7 @@ def test_a_higher_recommendation_is_enough():
     assert found == [4]
 
 
+@pytest.mark.deviation("restart-memory")
 def test_a_memory_that_would_have_been_stored_again_is_incomplete():
     """While a window holds replicas, the memory is stored again after half of it; so its writes have failed since."""
     latest = WINDOW / 2 + TAKE_OVER_SECONDS + 2 * PERIOD

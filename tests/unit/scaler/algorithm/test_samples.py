@@ -115,6 +115,7 @@ def test_an_object_metric_is_exactly_one_value():
     )
 
 
+@pytest.mark.deviation("quantities-past-int64")
 def test_external_values_keep_their_order_and_wrap_as_upstream():
     answer = ExternalMetricValueList(items=[external_value("-1"), external_value("10P")])
     assert external_values(answer) == ExternalValues((-1000, 0))

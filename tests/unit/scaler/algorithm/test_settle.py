@@ -32,6 +32,7 @@ def test_the_count_after_a_reconcile_is_what_was_certainly_written(
     assert replicas_after(settle(decision, actuation, NOW)) == replicas
 
 
+@pytest.mark.deviation("users-zero")
 @pytest.mark.parametrize(
     ("replicas", "is_own"),
     [

@@ -52,6 +52,7 @@ def with_candidate(of: AutoscalerSpec, *metrics: MetricSpec) -> AutoscalerSpec:
     return msgspec.structs.replace(of, candidate=CandidateSpec(metrics=metrics))
 
 
+@pytest.mark.deviation("spec-size")
 @pytest.mark.parametrize(
     ("of", "settings", "path"),
     [
@@ -111,6 +112,7 @@ def test_a_spec_within_the_limits_is_evaluated(of, settings):
     assert isinstance(plan(observed(of, replicas=3), Memory(), settings, NOW), Ask)
 
 
+@pytest.mark.deviation("spec-size")
 def test_the_bounds_of_a_spec_that_is_too_large_apply():
     of = spec(*queues(METRICS_MAX + 1), max_replicas=5)
     decision = plan(observed(of, replicas=9), Memory(), HPA, NOW)

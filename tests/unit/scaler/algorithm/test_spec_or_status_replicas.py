@@ -24,6 +24,7 @@ from tests.unit.scaler.objects import (
 FREE = Behavior(scale_up=rules(), scale_down=rules())
 
 
+@pytest.mark.deviation("status-not-spec")
 @pytest.mark.parametrize(
     "kind", [HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS], ids=lambda kind: kind.kind
 )

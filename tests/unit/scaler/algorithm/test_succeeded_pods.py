@@ -46,6 +46,7 @@ def decision(settings, usage_milli, *, metric=CPU, running=3, succeeded=3, extra
     )
 
 
+@pytest.mark.deviation("succeeded-pods")
 @pytest.mark.parametrize(
     ("settings", "usage_milli", "expected"),
     [

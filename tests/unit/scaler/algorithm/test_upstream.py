@@ -137,6 +137,7 @@ def test_the_error_of_an_object_metric_is_readable_since_1_37(minor, message):
     assert [each.message for each in outcome.events] == [message]
 
 
+@pytest.mark.deviation("ambiguous-names")
 @pytest.mark.parametrize(
     ("settings", "rest"),
     [
@@ -246,6 +247,7 @@ def test_without_the_gate_a_condition_of_a_zero_is_removed_since_1_36(minor, is_
     assert ("ScaledToZero" in conditions(reconciled(seen, queue(50), of(minor)))) is is_left
 
 
+@pytest.mark.deviation("newest-version")
 def test_a_load_autoscaler_follows_no_server():
     assert not LOAD_AUTOSCALERS.follows_server_version
     assert HORIZONTAL_POD_AUTOSCALERS.follows_server_version

@@ -60,6 +60,7 @@ def test_a_metric_type_of_the_future_does_not_break_the_object():
     assert read.spec.metrics[0].type == "Dream"
 
 
+@pytest.mark.deviation("default-metrics")
 def test_no_metrics_mean_the_default_metric_of_the_api():
     of = spec()
     assert metrics_of(of) == of.metrics

@@ -1,5 +1,6 @@
 """The index of pods finds what a scan of every pod would find."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +24,15 @@ def test_pods_of_other_namespaces_and_labels_are_not_found():
     assert names(index, "app=web") == ["a", "b"]
     assert names(index, "app in (web,db)") == ["a", "b"]
     assert names(index, "!app") == ["d"]
+
+
+@pytest.mark.deviation("pods-in-order")
+@given(st.permutations("abcdef"))
+def test_pods_are_in_the_order_of_their_names(order):
+    index = PodIndex()
+    for name in order:
+        index.change(None, pod(name, app="web"))
+    assert names(index, "app=web") == list("abcdef")
 
 
 def test_a_pod_whose_labels_changed_is_found_by_its_new_labels():

@@ -39,6 +39,7 @@ async def test_the_scale_is_written_with_the_resource_version_that_was_read():
     assert kube.put == [(PATH, {**written, "spec": {"replicas": 3}})]
 
 
+@pytest.mark.deviation("conflict-overwrites")
 async def test_after_a_conflict_the_same_number_is_written_with_the_newer_version():
     kube = FakeKube()
     kube.serve(PATH, {"metadata": {"resourceVersion": "8", "uid": "u1"}, "spec": {"replicas": 9}})

@@ -22,6 +22,7 @@ def selectors(**stored: str) -> Selectors:
     return found
 
 
+@pytest.mark.deviation("ambiguous-names")
 @pytest.mark.parametrize(
     ("stored", "controllers"),
     [
@@ -29,6 +30,9 @@ def selectors(**stored: str) -> Selectors:
         pytest.param({"b": "app=web", "a": "tier=front"}, ("shop/a", "shop/b"), id="two labels"),
         pytest.param({"a": "app=web", "b": "app=db"}, ("shop/a",), id="another's pods"),
         pytest.param({"a": "app=web", "b": "app"}, ("shop/a", "shop/b"), id="by presence"),
+        pytest.param(
+            {"b": "app", "a": "app=web"}, ("shop/a", "shop/b"), id="in the order of names"
+        ),
         pytest.param({"a": "app=web", "b": "app!=db"}, ("shop/a", "shop/b"), id="by exclusion"),
         pytest.param({"a": "app=web,tier=back"}, (), id="not all of it"),
     ],

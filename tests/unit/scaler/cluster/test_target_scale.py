@@ -172,6 +172,7 @@ async def test_the_selector_is_what_client_go_makes_of_it(selector, read_as):
     assert read.view.selector == read_as
 
 
+@pytest.mark.deviation("spec-size")
 async def test_a_selector_that_is_too_long_to_be_used_is_not_parsed():
     text = f"app in ({','.join(['v'] * SELECTOR_CHARACTERS_MAX)}"
     kube = FakeKube()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
+import pytest
 
 from scaler.algorithm.observed import Pod
 from scaler.algorithm.readings import ExternalValues
@@ -132,6 +133,7 @@ def run(scenario: Callable[[], Coroutine[Any, Any, Many]]) -> Many:
     return virtual_time.run(scenario())
 
 
+@pytest.mark.deviation("scales-first")
 def test_all_scales_of_a_burst_are_written_before_the_first_status():
     async def scenario() -> Many:
         many = Many(60)
@@ -157,6 +159,7 @@ def test_the_status_of_a_single_scale_follows_it_soon():
     assert waited <= QUIET_SECONDS + 2 * WRITE_SECONDS
 
 
+@pytest.mark.deviation("scales-first")
 def test_a_status_does_not_wait_for_long_while_others_are_scaled_without_end():
     async def scenario() -> Many:
         many = Many(300)

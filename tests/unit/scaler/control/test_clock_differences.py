@@ -32,6 +32,7 @@ def is_wrong_by(seconds, ahead_seconds, expected_seconds):
     return 0 <= seconds - (expected_seconds - ahead_seconds) <= 2 * STEP_SECONDS
 
 
+@pytest.mark.deviation("clock-steps")
 @KINDS
 @DIFFERENCES
 async def test_a_window_ends_wrong_by_the_difference_and_no_more(kind, ahead_seconds):
@@ -46,6 +47,7 @@ async def test_a_window_ends_wrong_by_the_difference_and_no_more(kind, ahead_sec
     assert is_wrong_by(seconds, ahead_seconds, 180 - 60)
 
 
+@pytest.mark.deviation("clock-steps")
 @KINDS
 @DIFFERENCES
 async def test_a_policy_counts_a_change_wrong_by_the_difference_and_no_more(kind, ahead_seconds):
@@ -75,6 +77,7 @@ async def test_what_another_process_stored_for_the_future_counts_as_now(kind, be
     assert is_wrong_by(seconds, 0, 180)
 
 
+@pytest.mark.deviation("clock-steps")
 @KINDS
 @pytest.mark.parametrize("stepped_seconds", [-3600, -60, 60, 3600])
 async def test_a_step_of_the_own_clock_changes_no_window(kind, stepped_seconds):

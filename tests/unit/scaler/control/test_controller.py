@@ -187,6 +187,7 @@ def test_the_delay_grows_when_reconciles_wait_for_a_worker():
     assert virtual_time.run(scenario()) == pytest.approx(0.05)
 
 
+@pytest.mark.deviation("metric-deadline")
 def test_reconciles_that_wait_for_a_response_do_not_delay_the_others():
     """A fifth of 1,000 autoscalers hangs for two thirds of the period; the others keep theirs."""
 

@@ -25,6 +25,7 @@ def scale_writes(world):
     return [body["spec"]["replicas"] for path, body in world.kube.applied if path == SCALE_PATH]
 
 
+@pytest.mark.deviation("cached-scale")
 @BOTH_KINDS
 async def test_an_unchanged_target_is_read_once(kind):
     world = World(copies=True, kind=kind)
@@ -63,6 +64,7 @@ async def test_a_target_that_has_not_changed_is_written_without_another_read(kin
     assert world.conditions()["AbleToScale"] == ("True", "SucceededRescale")
 
 
+@pytest.mark.deviation("cached-scale")
 async def test_an_outdated_copy_is_not_written():
     """The watch has not delivered yet what a user has changed."""
     world = World(copies=True)
@@ -191,6 +193,7 @@ def test_with_and_without_copies_the_counts_are_the_same(steps):
     assert scale_reads(with_copies) <= scale_reads(without)
 
 
+@pytest.mark.deviation("shared-metric-requests")
 @pytest.mark.parametrize("copies", [True, False])
 async def test_after_a_rescale_no_metric_is_used_that_was_requested_before_it(copies):
     """It was measured on other replicas, and together with the pods of now it would be counted twice."""

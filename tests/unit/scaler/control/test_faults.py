@@ -29,6 +29,7 @@ def status_writes(world):
 # A restart.
 
 
+@pytest.mark.deviation("restart-memory")
 @BOTH_KINDS
 async def test_after_a_restart_a_steady_target_does_not_shrink_at_the_first_low_reading(kind):
     """Ten minutes at 8, then a restart: what is stored was last written ten minutes ago."""
@@ -60,6 +61,7 @@ async def test_a_restart_within_a_window_changes_no_count(restart_at):
         assert await restarted.sync(load) == await undisturbed.sync(load), index
 
 
+@pytest.mark.deviation("restart-memory")
 async def test_after_a_long_downtime_the_target_does_not_shrink_for_a_window():
     """What was stored is too old to tell how the target came to its count."""
     world = World()
@@ -114,6 +116,7 @@ async def test_a_history_of_another_form_is_replaced_and_the_current_count_held(
 # An outage of the metrics API, longer than the window.
 
 
+@pytest.mark.deviation("held-while-failing", "no-history-while-failing")
 @pytest.mark.parametrize(
     ("kind", "after"),
     [
@@ -168,6 +171,7 @@ async def to_zero(world):
     await world.sync(0, elapsed=WINDOW_SECONDS - 15)
 
 
+@pytest.mark.deviation("zero-intention")
 @BOTH_KINDS
 async def test_a_conflict_on_the_status_after_scaling_to_zero_does_not_keep_the_target_at_zero(
     kind,
@@ -196,6 +200,7 @@ async def test_a_write_of_zero_that_times_out_but_was_applied_does_not_keep_the_
     assert await world.sync(50) == 4
 
 
+@pytest.mark.deviation("zero-intention")
 @pytest.mark.parametrize("answered", [True, False], ids=["answered", "answer lost"])
 async def test_a_process_that_dies_after_writing_zero_does_not_keep_the_target_at_zero(answered):
     """The intention is stored before the scale is written."""
@@ -239,6 +244,7 @@ async def test_a_process_that_dies_while_it_writes_the_status_of_an_hpa_does_not
     assert await world.sync(20) == 2
 
 
+@pytest.mark.deviation("zero-intention")
 async def test_an_hpa_whose_write_of_zero_got_no_response_does_not_stay_at_zero_with_another_process():
     """The intention is stored at once, because the next process finds nothing but zero replicas."""
     memory_store = Stored()
@@ -281,6 +287,7 @@ async def test_a_user_who_scales_to_zero_still_disables_autoscaling(kind):
 # Two autoscalers on one target.
 
 
+@pytest.mark.deviation("shared-target")
 @pytest.mark.parametrize("replicas", [0, 3, 20], ids=["at zero", "by metrics", "above the maximum"])
 async def test_two_loadautoscalers_on_one_target_both_refuse(replicas):
     world = World()
@@ -361,6 +368,7 @@ async def test_after_a_step_of_the_clock_a_restart_continues_with_the_same_ages(
 # Deletion and creation.
 
 
+@pytest.mark.deviation("memory-by-uid")
 @BOTH_KINDS
 async def test_a_recreated_autoscaler_does_not_inherit_the_memory_of_the_deleted_one(kind):
     world = World(kind=kind)
@@ -377,6 +385,7 @@ async def test_a_recreated_autoscaler_does_not_inherit_the_memory_of_the_deleted
 # A target that cannot be read.
 
 
+@pytest.mark.deviation("observed-generation")
 async def test_the_observed_generation_advances_when_the_scale_cannot_be_read():
     world = World()
     await world.sync(30)

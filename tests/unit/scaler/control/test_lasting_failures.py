@@ -25,6 +25,7 @@ async def reconcile(world: World, periods: int) -> list[str]:
     return [event.reason for event in world.events.emitted]
 
 
+@pytest.mark.deviation("lasting-failures")
 async def test_a_metric_that_stays_down_is_one_event_of_each_reason_for_a_load_autoscaler():
     world = World(DOWN)
     assert await reconcile(world, 20) == ["FailedGetExternalMetric", "FailedComputeMetricsReplicas"]

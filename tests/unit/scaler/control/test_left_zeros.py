@@ -34,6 +34,7 @@ def created_again(world: World, **spec: Any) -> None:
     world.created(object_of("u10", **spec))
 
 
+@pytest.mark.deviation("left-zero")
 async def test_it_is_scaled_to_its_minimum():
     world = await at_zero()
     await world.sync(0)
@@ -125,6 +126,7 @@ async def test_a_user_has_set_the_zero_while_the_first_one_existed():
     assert await is_disabled(world)
 
 
+@pytest.mark.deviation("users-zero")
 async def test_a_user_has_set_the_zero_after_scaling_up_from_a_zero_of_the_scaler():
     """The last rescale of the scaler was to zero, but not to this zero."""
     world = await at_zero()
@@ -173,6 +175,7 @@ async def test_the_first_one_only_activated_a_users_zero():
     assert await is_disabled(world)
 
 
+@pytest.mark.deviation("left-zero")
 async def test_no_watch_shows_whether_the_target_has_changed():
     world = await at_zero()
     world.watched_version = lambda: ""

@@ -28,6 +28,7 @@ async def suspended_world(kind, copies, seconds):
     return world
 
 
+@pytest.mark.deviation("old-decisions")
 @BOTH_KINDS
 @COPIES
 async def test_a_process_that_was_suspended_writes_no_scale_and_decides_again(kind, copies):
@@ -59,6 +60,7 @@ async def test_a_scale_that_is_read_slowly_before_the_metrics_delays_nothing_els
     assert await world.sync(40) == 4
 
 
+@pytest.mark.deviation("old-decisions")
 async def test_an_old_decision_is_not_written_after_a_busy_server_was_waited_for():
     world = World()
     world.scaled(3)

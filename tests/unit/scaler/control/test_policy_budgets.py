@@ -31,6 +31,7 @@ async def scaled_without_an_answer(world, queue, replicas):
     world.scaled(replicas)
 
 
+@pytest.mark.deviation("unconfirmed-scale")
 @BOTH_KINDS
 async def test_a_scale_up_that_was_applied_without_an_answer_uses_up_the_policy(kind):
     world = limited(kind)
@@ -155,6 +156,7 @@ async def test_a_write_that_conflicts_with_a_user_uses_up_nothing():
     assert world.replicas == 4
 
 
+@pytest.mark.deviation("unconfirmed-scale")
 @pytest.mark.parametrize("answered", [True, False], ids=["answered", "answer lost"])
 async def test_a_process_that_dies_after_it_scaled_uses_up_the_policy(answered):
     world = limited()
@@ -211,6 +213,7 @@ async def test_a_leader_with_a_slower_clock_allows_no_change_again():
     assert await world.sync(90, elapsed=PERIOD_SECONDS) == 9
 
 
+@pytest.mark.deviation("percent-of-zero")
 async def test_a_percent_policy_leaves_zero():
     """Any percentage of 0 is 0, and scaling to zero is a normal setting of a LoadAutoscaler."""
     up = {"scaleUp": {"policies": [{"type": "Percent", "value": 50, "periodSeconds": 15}]}}
@@ -233,6 +236,7 @@ async def test_a_disabled_scale_up_does_not_leave_zero():
     assert await world.sync(90) == 0
 
 
+@pytest.mark.deviation("unconfirmed-scale")
 @BOTH_KINDS
 @pytest.mark.parametrize("copies", [False, True])
 async def test_a_write_that_was_not_sent_uses_up_no_policy_when_a_user_makes_the_same_change(

@@ -143,6 +143,7 @@ async def test_nothing_is_scaled_while_the_history_cannot_be_read():
     assert world.kube.put == []
 
 
+@pytest.mark.deviation("gauge-removed")
 async def test_the_memory_of_a_deleted_autoscaler_is_dropped():
     world = World()
     await world.reconcile()
@@ -204,6 +205,7 @@ async def test_the_last_derivation_is_available():
     assert (derivation.current_replicas, derivation.desired_replicas) == (1, 3)
 
 
+@pytest.mark.deviation("shared-target")
 @pytest.mark.parametrize(
     "replicas",
     [
@@ -251,6 +253,9 @@ async def test_reconciles_and_metrics_are_counted_as_the_hpa_controller_counts_t
     )
     labels = {"action": "scale_up", "error": "none", "metric_type": "External"}
     assert value("loadline_scaler_metric_computation_total", labels) == 1
+    assert value("loadline_scaler_metric_computation_duration_seconds_count", labels) == 1
+    del labels["metric_type"]
+    assert value("loadline_scaler_reconciliation_duration_seconds_count", labels) == 1
     labels_of_one = {"namespace": "shop", "name": "web", "kind": "LoadAutoscaler"}
     assert value("loadline_scaler_desired_replicas", labels_of_one) == 3
 

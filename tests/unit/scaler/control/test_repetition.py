@@ -1,5 +1,7 @@
 """What fails the same way at each reconcile is reported once."""
 
+import pytest
+
 from scaler.control.repetition import REPEAT_SECONDS, Repetition
 
 
@@ -30,6 +32,7 @@ def test_a_failure_that_returns_after_a_reconcile_without_it_is_reported_again()
     assert reported(repetition, "down") == ["down"]
 
 
+@pytest.mark.deviation("lasting-failures")
 def test_a_failure_that_lasts_is_repeated_every_half_hour():
     repetition = Repetition()
     times = [period * 15.0 for period in range(4 * 60 + 1)]

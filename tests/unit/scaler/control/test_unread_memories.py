@@ -76,6 +76,7 @@ def failing(server, how):
 UNREADABLE = pytest.mark.parametrize("how", ["500", "403", "hangs"])
 
 
+@pytest.mark.deviation("restart-memory")
 @UNREADABLE
 def test_an_hpa_is_scaled_as_by_kube_controller_manager_while_memories_cannot_be_read(how):
     async def scenario():

@@ -90,6 +90,7 @@ async def test_an_hpa_without_generation_from_before_the_upgrade_gets_an_explici
     assert "generation" not in world.kube.put[-1][1]["metadata"]
 
 
+@pytest.mark.deviation("interrupted-writes")
 @pytest.mark.parametrize("minor", [35, 36, 37])
 async def test_a_write_of_the_scale_without_a_response_has_failed_in_every_version(minor):
     """Before 1.37 the controller reports it as written only if it is being stopped itself, where a scaler reports nothing."""

@@ -34,6 +34,7 @@ def test_an_autoscaler_that_appears_at_its_own_moment_is_due_one_period_later():
     assert queue.next_due_seconds == 45.0
 
 
+@pytest.mark.deviation("steady-period")
 @pytest.mark.parametrize("created_at_seconds", [0.0, 1234.5])
 def test_a_thousand_autoscalers_created_together_are_spread_over_the_period(created_at_seconds):
     queue = workqueue()
@@ -107,6 +108,7 @@ def test_a_key_in_process_is_not_handed_out_again():
     assert queue.get(1_000.0) is None
 
 
+@pytest.mark.deviation("steady-period")
 def test_due_times_stay_a_period_apart_however_long_reconciles_take():
     queue = workqueue()
     queue.add("ns/a", UID, 0.0)

@@ -81,9 +81,9 @@ def test_an_autoscaler_whose_sample_fails_hides_no_other_one(caplog):
 
 
 def test_an_autoscaler_has_its_limits_and_its_replicas():
-    assert [sample(f"spec_{limit}_replicas") for limit in ("min", "max")] == [1, 40]
-    assert [sample(f"effective_{limit}_replicas") for limit in ("min", "max")] == [3, 60]
-    assert [sample(f"status_{which}_replicas") for which in ("current", "desired")] == [4, 7]
+    assert (sample("spec_min_replicas"), sample("spec_max_replicas")) == (1, 40)
+    assert (sample("effective_min_replicas"), sample("effective_max_replicas")) == (3, 60)
+    assert (sample("status_current_replicas"), sample("status_desired_replicas")) == (4, 7)
 
 
 def test_a_condition_is_one_while_it_is_true():
@@ -131,10 +131,14 @@ CANDIDATE = CandidateStep(
 
 def test_a_forecast_has_its_replicas_and_its_worth_also_in_a_dry_run():
     derivation = msgspec.structs.replace(DERIVATION, steps={"forecast": FORECAST})
-    names = ("replicas", "added_replicas", "alone_replica_minutes", "needed_replica_minutes")
-    found = [sample(f"forecast_{name}", derivation=derivation) for name in names]
-    assert found == [7, 2, 7200, 246]
-    assert sample("forecast_added_replica_minutes", derivation=derivation) == 300
+    expected = {
+        "forecast_replicas": 7,
+        "forecast_added_replicas": 2,
+        "forecast_alone_replica_minutes": 7200,
+        "forecast_needed_replica_minutes": 246,
+        "forecast_added_replica_minutes": 300,
+    }
+    assert {name: sample(name, derivation=derivation) for name in expected} == expected
 
 
 def test_without_a_bound_a_forecast_has_no_replicas():
@@ -146,9 +150,12 @@ def test_without_a_bound_a_forecast_has_no_replicas():
 
 def test_a_candidate_has_its_share_and_both_counts():
     derivation = msgspec.structs.replace(DERIVATION, steps={"candidate": CANDIDATE})
-    names = ("weight_percent", "replicas", "spec_replicas")
-    found = [sample(f"candidate_{name}", derivation=derivation) for name in names]
-    assert found == [10, 10, 20]
+    expected = {
+        "candidate_weight_percent": 10,
+        "candidate_replicas": 10,
+        "candidate_spec_replicas": 20,
+    }
+    assert {name: sample(name, derivation=derivation) for name in expected} == expected
 
 
 def test_without_the_fields_there_are_no_such_metrics():

@@ -26,22 +26,45 @@ def test_the_defaults_are_those_of_kube_controller_manager():
     assert options.serving.secure_port == 10443
 
 
-@pytest.mark.parametrize("prefix", ["--", "--horizontal-pod-autoscaler-"])
-def test_the_flags_of_the_algorithm_have_a_short_and_a_long_name(prefix):
-    given = {
-        "sync-period": "1m30s",
-        "downscale-stabilization": "0s",
-        "cpu-initialization-period": "2m",
-        "initial-readiness-delay": "500ms",
-        "tolerance": "0.2",
-    }
-    options = parse([f"{prefix}{name}={value}" for name, value in given.items()])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(
+            [
+                "--sync-period=1m30s",
+                "--downscale-stabilization=0s",
+                "--cpu-initialization-period=2m",
+                "--initial-readiness-delay=500ms",
+                "--tolerance=0.2",
+            ],
+            id="short",
+        ),
+        pytest.param(
+            [
+                "--horizontal-pod-autoscaler-sync-period=1m30s",
+                "--horizontal-pod-autoscaler-downscale-stabilization=0s",
+                "--horizontal-pod-autoscaler-cpu-initialization-period=2m",
+                "--horizontal-pod-autoscaler-initial-readiness-delay=500ms",
+                "--horizontal-pod-autoscaler-tolerance=0.2",
+            ],
+            id="as of kube-controller-manager",
+        ),
+    ],
+)
+def test_the_flags_of_the_algorithm_have_a_short_and_a_long_name(arguments):
+    options = parse(arguments)
     settings = options.settings
     assert options.settings.sync_period_seconds == 90
     assert settings.downscale_stabilization_seconds == 0
     assert settings.cpu_initialization_period_seconds == 120
     assert settings.initial_readiness_delay_seconds == 0.5
     assert settings.tolerance == 0.2
+
+
+@pytest.mark.deviation("concurrent-reconciles")
+def test_twenty_reconciles_run_at_once_by_default():
+    """kube-controller-manager: 5."""
+    assert parse([]).concurrent_syncs == 20
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,7 @@ def test_an_autoscaler_that_is_taken_over_is_reconciled_at_once():
     virtual_time.run(scenario())
 
 
+@pytest.mark.deviation("first-list")
 def test_until_1_36_the_first_reconciles_of_all_autoscalers_are_spread_over_a_period():
     async def scenario():
         replica = Replica(Server(), minor=36)
@@ -199,6 +200,7 @@ def test_until_1_36_the_first_reconciles_of_all_autoscalers_are_spread_over_a_pe
     virtual_time.run(scenario())
 
 
+@pytest.mark.deviation("first-list")
 def test_since_1_37_autoscalers_that_exist_already_are_reconciled_at_400_per_second():
     async def scenario():
         replica = Replica(Server())

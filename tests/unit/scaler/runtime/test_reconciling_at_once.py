@@ -12,6 +12,7 @@ from tests.unit.scaler.cluster.memories.server import Server
 from tests.unit.scaler.runtime.test_reconciling import PERIOD_SECONDS, Replica
 
 
+@pytest.mark.deviation("steady-period")
 @pytest.mark.parametrize(("minor", "is_at_once"), [(36, False), (37, True)])
 def test_a_new_autoscaler_is_reconciled_at_once_since_1_37_and_then_at_its_own_moment(
     minor, is_at_once

@@ -2,9 +2,13 @@
 
 import pytest
 
+from scaler.cluster.events.event_queue import EventQueueLimits
 from scaler.cluster.lease import LeaseTimes
-from scaler.runtime.clients import own_namespace
-from scaler.runtime.scaler import drain_seconds
+from scaler.runtime.clients import Clients, own_namespace
+from scaler.runtime.run import parse
+from scaler.runtime.scaler import Scaler, drain_seconds
+from wire.api.meta import ObjectReference
+from wire.kube.connection import ClusterAccess, Connection
 
 
 @pytest.mark.parametrize(
@@ -29,3 +33,53 @@ def test_the_namespace_is_that_of_the_pod_or_kube_system(tmp_path):
     assert own_namespace(tmp_path) == "kube-system"
     (tmp_path / "namespace").write_text("monitoring\n")
     assert own_namespace(tmp_path) == "monitoring"
+
+
+class Nowhere:
+    """A cluster that does not respond."""
+
+    async def read(self) -> ClusterAccess:
+        return ClusterAccess(server="http://127.0.0.1:1")
+
+
+@pytest.fixture
+async def started():
+    """`started(*arguments)`: the parts of a scaler that runs nothing yet."""
+    made: list[Clients] = []
+
+    async def start(*arguments: str) -> Scaler:
+        connection = Connection(Nowhere(), await Nowhere().read(), user_agent="test")
+        made.append(Clients.over(connection))
+        return Scaler(parse(arguments), made[-1], version="1")
+
+    yield start
+    for clients in made:
+        await clients.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "are_exported"),
+    [([], True), (["--autoscaler-metrics=false"], False)],
+    ids=["default", "off"],
+)
+async def test_metrics_of_each_autoscaler_are_exported_unless_they_are_off(
+    started, arguments, are_exported
+):
+    scaler = await started(*arguments)
+    names = [each.name for each in scaler._autoscaler_metrics()()]
+    assert ("loadline_scaler_autoscaler_spec_max_replicas" in names) is are_exported
+
+
+async def test_events_that_find_no_space_are_counted(started):
+    """Nothing writes them here."""
+    scaler = await started()
+    space = EventQueueLimits().warning
+    for number in range(space + 3):
+        about = ObjectReference(
+            kind="LoadAutoscaler", namespace="shop", name=f"web-{number}", uid=f"{number}"
+        )
+        scaler._recorder.event(about, "Warning", "FailedGetExternalMetric", "text")
+    dropped = scaler._telemetry.registry.get_sample_value(
+        "loadline_scaler_events_dropped_total", {"type": "Warning", "reason": "queue_full"}
+    )
+    assert dropped == 3

@@ -8,6 +8,7 @@ from tests.unit.wire.serving.conftest import FakeApiServer
 from wire.api.status import StatusError, Unavailable, forbidden
 from wire.serving.attributes import ANONYMOUS, Attributes, User, attributes_of
 from wire.serving.authorization import UNCACHED_SIZE, Authorizer, refusal
+from wire.serving.options import ServingOptions
 from wire.serving.review_cache import DECISIONS_SIZE_MAX
 
 METRIC = "/apis/custom.metrics.k8s.io/v1beta1/namespaces/ns/pods/foo/hits"
@@ -48,6 +49,18 @@ async def test_an_authorized_decision_is_cached(serve, world):
     assert len(world.api.reviews) == 1
 
 
+@pytest.mark.parametrize(("ttl_seconds", "reviews"), [(10.0, 1), (0.0, 3)])
+async def test_a_denied_decision_is_cached_as_long_as_the_flag_says(
+    serve, world, ttl_seconds, reviews
+):
+    """--authorization-webhook-cache-unauthorized-ttl"""
+    options = ServingOptions(secure_port=1, authorization_denied_cache_seconds=ttl_seconds)
+    served = await serve(options)
+    bob = world.clients.client("bob")
+    assert [(await served.get("/version", pair=bob))[0] for _ in range(3)] == [403] * 3
+    assert len(world.api.reviews) == reviews
+
+
 async def test_system_masters_need_no_review(serve, world):
     served = await serve()
     admin = world.clients.client("admin", ["system:masters"])
@@ -78,6 +91,7 @@ async def test_anonymous_clients_do_not_displace_the_decisions_on_others():
     assert len(reviews.reviews) == before, "it was still known"
 
 
+@pytest.mark.deviation("reason-of-reviews")
 async def test_a_failed_review_refuses_the_request(serve, world):
     served = await serve()
     world.api.failure = Unavailable("connection refused")

@@ -88,6 +88,7 @@ def test_a_connection_that_takes_too_much_itself_has_to_end():
     assert listener.closed == []
 
 
+@pytest.mark.deviation("limits-before-authentication")
 def test_known_clients_are_not_limited_by_unknown_ones():
     listener = Listener()
     known = listener.admit("apiserver", Group.VERIFIED)
@@ -148,6 +149,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.deviation("limits-before-authentication")
 @pytest.mark.parametrize("group", [Group.AUTHENTICATED, Group.VERIFIED])
 @given(steps)
 def test_no_group_and_no_address_takes_more_than_it_may(group, steps):

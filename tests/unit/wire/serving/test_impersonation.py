@@ -103,6 +103,7 @@ def test_a_key_that_is_not_escaped_correctly_stays_as_it_is():
     assert found.user.extra == (("a%zz", ("x",)),)
 
 
+@pytest.mark.deviation("impersonation-of-no-user")
 @pytest.mark.parametrize("header", ["Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-a"])
 def test_a_part_of_a_user_without_its_name_is_refused(header):
     with pytest.raises(StatusError) as refused:

@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
 
+
+@pytest.mark.deviation("own-paths")
 async def test_the_list_has_every_fixed_path_and_every_check(serve, world):
     world.api.allowed.add(("bob", "/"))
     served = await serve()

@@ -30,6 +30,25 @@ def options(*arguments):
         ),
         pytest.param(["--authentication-skip-lookup=F"], {}, id="a boolean set to false"),
         pytest.param(
+            ["--api-audiences=adapter,loadline"],
+            {"api_audiences": ("adapter", "loadline")},
+            id="several audiences",
+        ),
+        pytest.param(
+            ["--tls-min-version=VersionTLS13"], {"tls_min_version": "VersionTLS13"}, id="TLS 1.3"
+        ),
+        pytest.param(["--bind-address=::1"], {"bind_address": "::1"}, id="an address"),
+        pytest.param(
+            ["--authentication-tolerate-lookup-failure=true"],
+            {"authentication_tolerate_lookup_failure": True},
+            id="a boolean with its value",
+        ),
+        pytest.param(
+            ["--authorization-webhook-cache-unauthorized-ttl=0s"],
+            {"authorization_denied_cache_seconds": 0.0},
+            id="no duration",
+        ),
+        pytest.param(
             ["--authentication-token-webhook-cache-ttl=1m30s"],
             {"authentication_token_cache_seconds": 90.0},
             id="a duration",

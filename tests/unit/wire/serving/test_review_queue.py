@@ -43,6 +43,7 @@ async def test_only_a_few_are_made_at_once_and_all_are_made():
     assert api.most == 2
 
 
+@pytest.mark.deviation("limits-before-authentication")
 async def test_a_full_queue_says_when_to_try_again():
     counted: list[tuple[Reason, str]] = []
     queue, api = (

@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
+from prometheus_client import CollectorRegistry
 
 from testbed.certificates import Authority
 from wire.serving.access_guard import errors_to_status
@@ -23,6 +24,7 @@ def admin(world):
     return world.clients.client("admin", MASTER)
 
 
+@pytest.mark.deviation("unknown-paths-are-refused")
 async def test_an_unknown_path_is_the_404_of_the_generic_api_server(serve, admin):
     served = await serve()
     assert await served.get("/nowhere", pair=admin) == (404, "404 page not found\n")
@@ -65,12 +67,20 @@ async def test_an_error_of_the_http_server_has_its_text_in_the_status(error, mes
     assert status["message"] == message
 
 
+@pytest.mark.deviation("own-version")
+async def test_the_version_is_that_of_the_program(serve, admin):
+    served = await serve()
+    code, body = await served.get("/version", pair=admin)
+    assert (code, json.loads(body)["gitVersion"]) == (200, "v1.2.3")
+
+
 async def test_yaml_is_served_on_request(serve, admin):
     served = await serve()
     _, body = await served.get("/version", pair=admin, headers={"Accept": "application/yaml"})
     assert "gitVersion: v1.2.3" in body
 
 
+@pytest.mark.deviation("no-protobuf")
 async def test_a_client_that_accepts_only_protobuf_gets_406(serve, admin):
     served = await serve()
     accept = {"Accept": "application/vnd.kubernetes.protobuf"}
@@ -84,6 +94,7 @@ async def test_a_url_with_a_very_long_selector_is_accepted(serve, admin):
     assert code == 200
 
 
+@pytest.mark.deviation("http-parsers")
 @pytest.mark.parametrize(
     ("text", "code"),
     [
@@ -92,19 +103,45 @@ async def test_a_url_with_a_very_long_selector_is_accepted(serve, admin):
         ),
         pytest.param(b"GET / HTTP/1.1\r\nX: %s\r\n\r\n" % (b"a" * 2_000_000), b"431", id="field"),
         pytest.param(b"\x00\x01 nonsense\r\n\r\n", b"400", id="nonsense"),
+        pytest.param(b"BREW / HTTP/1.1\r\nHost: a\r\n\r\n", b"400", id="unknown method"),
+        pytest.param(b"GET /healthz HTTP/1.1\nHost: a\n\n", b"400", id="bare line feeds"),
+        pytest.param(b"GET /healthz HTTP/1.2\r\nHost: a\r\n\r\n", b"400", id="HTTP/1.2"),
+        pytest.param(
+            b"GET /healthz HTTP/1.1\r\n%s\r\n" % (b"X: a\r\n" * 5_000), b"400", id="many fields"
+        ),
     ],
 )
 async def test_oversized_and_invalid_requests_get_a_status(serve, text, code):
     served = await serve()
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
-    reader, writer = await asyncio.open_connection("127.0.0.1", served.server.port, ssl=tls)
-    writer.write(text)
-    answer = await reader.read(2_000)
-    writer.close()
+    answer = await exchange(served.server.port, text)
     assert answer.startswith((b"HTTP/1.1 " + code, b"HTTP/1.0 " + code))
     assert b'"kind":"Status"' in answer
     assert (await served.get("/healthz"))[0] == 200
+
+
+@pytest.mark.deviation("http-parsers")
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(b"GET /healthz#x HTTP/1.1\r\nHost: a\r\n\r\n", id="a fragment"),
+        pytest.param(b"GET /healthz\r\nHost: a\r\n\r\n", id="no version"),
+        pytest.param(b"GET /healthz HTTP/2.0\r\nHost: a\r\n\r\n", id="HTTP/2.0 without a preface"),
+    ],
+)
+async def test_some_requests_that_gos_server_refuses_are_accepted(serve, text):
+    served = await serve()
+    assert (await exchange(served.server.port, text)).split(b" ")[1] == b"200"
+
+
+async def exchange(port, text):
+    """The begin of the response to these bytes."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=tls)
+    writer.write(text)
+    response = await reader.read(2_000)
+    writer.close()
+    return response
 
 
 async def test_readiness_names_the_failed_checks_and_shows_reasons_to_those_who_may_read_metrics(
@@ -158,6 +195,30 @@ async def test_it_is_not_ready_before_it_can_authenticate_clients(world):
         ServingOptions(secure_port=1), Delegates(world.api, world.api), registry=None, version="1"
     )
     assert "has not been read yet" in server.health.problems()["authentication-configuration"]
+
+
+async def test_it_may_serve_without_the_authentication_of_the_cluster(world):
+    """--authentication-tolerate-lookup-failure"""
+    world.api.published = {}
+    options = ServingOptions(secure_port=1, authentication_tolerate_lookup_failure=True)
+    server = Server(options, Delegates(world.api, world.api), registry=None, version="1")
+    assert "authentication-configuration" not in server.health.problems()
+
+
+async def test_it_is_served_at_one_address_only(world):
+    """--bind-address"""
+    options = ServingOptions(secure_port=1, bind_address="127.0.0.2")
+    registry = CollectorRegistry()
+    delegates = Delegates(world.api, world.api)
+    server = Server(options, delegates, registry=registry, version="1", drain_seconds=0.05)
+    await server.start(port=0)
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.2", server.port)
+        writer.close()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", server.port)
+    finally:
+        await server.stop()
 
 
 async def test_a_new_certificate_serves_new_connections(serve, tmp_path):

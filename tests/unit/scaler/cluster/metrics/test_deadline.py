@@ -58,6 +58,7 @@ def measurements(kube: HangingKube, period_seconds: float = 15.0) -> Measurement
     )
 
 
+@pytest.mark.deviation("metric-deadline")
 def test_a_metric_that_does_not_answer_within_two_thirds_of_the_period_has_failed():
     async def scenario() -> None:
         kube = HangingKube()
@@ -131,6 +132,7 @@ def test_another_metric_of_the_same_namespace_is_read_while_one_hangs():
     virtual_time.run(scenario())
 
 
+@pytest.mark.deviation("metric-deadline")
 def test_another_namespace_and_another_api_group_are_read_while_one_hangs():
     async def scenario() -> None:
         kube = HangingKube()

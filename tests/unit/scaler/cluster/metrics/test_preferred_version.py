@@ -70,6 +70,7 @@ def test_while_discovery_hangs_metrics_wait_a_moment_and_use_the_known_version()
     with_a_known_version(scenario)
 
 
+@pytest.mark.deviation("known-custom-version")
 def test_without_a_response_of_discovery_the_known_version_stays_in_use():
     async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
         discovery.error = Unavailable("connection refused")
@@ -94,6 +95,7 @@ def test_a_response_after_a_failure_is_used_by_the_next_metric():
     with_a_known_version(scenario)
 
 
+@pytest.mark.deviation("known-custom-version")
 @pytest.mark.parametrize("code", [429, 500, 503])
 def test_while_the_server_fails_the_known_version_stays_in_use(code):
     async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
@@ -116,6 +118,7 @@ def test_while_something_else_responds_the_known_version_stays_in_use(response):
     with_a_known_version(scenario)
 
 
+@pytest.mark.deviation("known-custom-version")
 def test_a_response_that_refuses_discovery_fails_the_metric_as_upstream():
     async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
         discovery.error = FORBIDDEN

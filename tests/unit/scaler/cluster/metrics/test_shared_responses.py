@@ -88,6 +88,7 @@ def test_a_response_to_a_request_from_before_a_moment_is_not_used_after_it():
     virtual_time.run(scenario())
 
 
+@pytest.mark.deviation("shared-metric-requests")
 def test_equal_requests_in_flight_share_one_request():
     async def scenario() -> None:
         kube = CountingKube()
@@ -110,6 +111,7 @@ def test_different_requests_are_sent_separately():
     virtual_time.run(scenario())
 
 
+@pytest.mark.deviation("shared-metric-requests")
 @pytest.mark.parametrize(
     ("age_seconds", "sent"),
     [pytest.param(0.9, 1, id="fresh"), pytest.param(1.0, 2, id="too old")],
