@@ -1,0 +1,130 @@
+"""The command: measure loads into a file, or show what files have."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+from benchmarks.forecast import recorded
+from benchmarks.frontier.measured import Measured, append, read
+from benchmarks.frontier.replays import FORECAST_TARGETS, measured
+from benchmarks.frontier.tables import judged, tables
+
+PROCESSES_MAX = 2
+DRAWN_LOADS = 6
+
+
+def main() -> int:
+    """Measure what is not in the file yet, then print the tables of all files."""
+    given = _arguments()
+    if given.traces is not None:
+        _measure(given, given.results[0])
+    found = [judged(each) for each in read(each for each in given.results if each.exists())]
+    if not found:
+        print("The files have no results: give --traces DIRECTORY.", file=sys.stderr)
+        return 1
+    for line in tables(found):
+        print(line)
+    if given.pictures is not None:
+        # Imported here: without pictures, matplotlib is not needed.
+        from benchmarks.frontier.pictures import draw_frontiers, draw_winners
+
+        draw_frontiers(
+            _drawn([each.measured for each in found], given.draw),
+            given.pictures / "forecast_frontier.png",
+        )
+        draw_winners(found, given.pictures / "forecast_winners.png")
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.frontier")
+    add = parser.add_argument
+    add("--traces", type=Path, help="directory of recorded loads (CSV: Unix seconds, load)")
+    add(
+        "--results",
+        type=Path,
+        nargs="+",
+        required=True,
+        help="files of results; what is measured is added to the first",
+    )
+    add(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="LOAD",
+        help="names of files without .csv (default: all)",
+    )
+    add("--start-ups", type=int, nargs="+", default=[2, 5], metavar="MINUTES")
+    add(
+        "--forecast-targets",
+        type=float,
+        nargs="+",
+        default=list(FORECAST_TARGETS),
+        metavar="SHARE",
+        help="0.7 must be one",
+    )
+    add("--processes", type=int, default=1, choices=range(1, PROCESSES_MAX + 1))
+    add("--pictures", type=Path, help="directory for the pictures")
+    add(
+        "--draw",
+        nargs="+",
+        default=[],
+        metavar="LOAD",
+        help="whose frontiers are drawn (default: some of each shape)",
+    )
+    return parser.parse_args()
+
+
+def _measure(given: argparse.Namespace, file: Path) -> None:
+    known = {(each.load, each.start_up_minutes) for each in read([file] if file.exists() else [])}
+    wanted = [
+        (path, minutes)
+        for path in sorted(given.traces.glob("*.csv"))
+        for minutes in given.start_ups
+        if (not given.only or path.stem in given.only) and (path.stem, minutes) not in known
+    ]
+    for each in _all_measured(wanted, given.forecast_targets, given.processes):
+        append(file, each)
+        print(
+            f"{each.load}, start-up {each.start_up_minutes} min: measured",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _all_measured(
+    wanted: Sequence[tuple[Path, int]], targets: Sequence[float], processes: int
+) -> Iterator[Measured]:
+    """As they are done. A load that cannot be measured is named, and the others go on."""
+    with ProcessPoolExecutor(processes) as executor:
+        running = {
+            executor.submit(_measured, path, minutes, targets): path for path, minutes in wanted
+        }
+        for each in as_completed(running):
+            try:
+                yield each.result()
+            except ValueError as error:
+                print(f"{running[each].stem} is left out: {error}", file=sys.stderr, flush=True)
+
+
+def _measured(path: Path, start_up_minutes: int, targets: Sequence[float]) -> Measured:
+    return measured(recorded(path), start_up_minutes, targets)
+
+
+def _drawn(found: Sequence[Measured], names: Sequence[str]) -> list[Measured]:
+    """Of the shortest start-up time. Without names, as many of one shape as of another."""
+    shortest = min(each.start_up_minutes for each in found)
+    some = [each for each in found if each.start_up_minutes == shortest]
+    if names:
+        return [each for name in names for each in some if each.load == name]
+    places = {
+        each.load: sum(1 for other in some[:index] if other.shape.name == each.shape.name)
+        for index, each in enumerate(some)
+    }
+    return sorted(some, key=lambda each: places[each.load])[:DRAWN_LOADS]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
