@@ -4,9 +4,10 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 
-from benchmarks.forecast import recorded
+from benchmarks.forecast import TARGET, recorded
 from benchmarks.frontier.measured import Measured, append, read
 from benchmarks.frontier.replays import FORECAST_TARGETS, measured
 from benchmarks.frontier.tables import judged, tables
@@ -14,10 +15,13 @@ from benchmarks.frontier.tables import judged, tables
 PROCESSES_MAX = 2
 DRAWN_LOADS = 6
 
+Wanted = tuple[Path, int]
+"""A file of a load, and the start-up time in minutes."""
 
-def main() -> int:
-    """Measure what is not in the file yet, then print the tables of all files."""
-    given = _arguments()
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what is not in the file yet, then print the tables of all files. Exit code 1 without any result."""
+    given = _arguments(arguments)
     if given.traces is not None:
         _measure(given, given.results[0])
     found = [judged(each) for each in read(each for each in given.results if each.exists())]
@@ -38,7 +42,7 @@ def main() -> int:
     return 0
 
 
-def _arguments() -> argparse.Namespace:
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.frontier")
     add = parser.add_argument
     add("--traces", type=Path, help="directory of recorded loads (CSV: Unix seconds, load)")
@@ -74,7 +78,10 @@ def _arguments() -> argparse.Namespace:
         metavar="LOAD",
         help="whose frontiers are drawn (default: some of each shape)",
     )
-    return parser.parse_args()
+    given = parser.parse_args(arguments)
+    if TARGET not in given.forecast_targets:
+        parser.error(f"--forecast-targets must have {TARGET:g}, at which the policies are compared")
+    return given
 
 
 def _measure(given: argparse.Namespace, file: Path) -> None:
@@ -95,22 +102,34 @@ def _measure(given: argparse.Namespace, file: Path) -> None:
 
 
 def _all_measured(
-    wanted: Sequence[tuple[Path, int]], targets: Sequence[float], processes: int
+    wanted: Sequence[Wanted], targets: Sequence[float], processes: int
 ) -> Iterator[Measured]:
     """As they are done. A load that cannot be measured is named, and the others go on."""
-    with ProcessPoolExecutor(processes) as executor:
-        running = {
-            executor.submit(_measured, path, minutes, targets): path for path, minutes in wanted
-        }
-        for each in as_completed(running):
-            try:
-                yield each.result()
-            except ValueError as error:
-                print(f"{running[each].stem} is left out: {error}", file=sys.stderr, flush=True)
+    if processes == 1:
+        found: Iterator[Measured | str] = (_measured(each, targets) for each in wanted)
+        yield from _without_problems(found)
+        return
+    # Spawned, because a fork of a process with threads may hang.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
+        running = [executor.submit(_measured, each, targets) for each in wanted]
+        yield from _without_problems(each.result() for each in as_completed(running))
 
 
-def _measured(path: Path, start_up_minutes: int, targets: Sequence[float]) -> Measured:
-    return measured(recorded(path), start_up_minutes, targets)
+def _without_problems(found: Iterator[Measured | str]) -> Iterator[Measured]:
+    for each in found:
+        if isinstance(each, str):
+            print(f"left out: {each}", file=sys.stderr, flush=True)
+        else:
+            yield each
+
+
+def _measured(wanted: Wanted, targets: Sequence[float]) -> Measured | str:
+    """Or why it cannot be measured."""
+    path, start_up_minutes = wanted
+    try:
+        return measured(recorded(path), start_up_minutes, targets)
+    except ValueError as error:
+        return str(error)
 
 
 def _drawn(found: Sequence[Measured], names: Sequence[str]) -> list[Measured]:

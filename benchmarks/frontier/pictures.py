@@ -8,7 +8,9 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
+from benchmarks.forecast import LEAST_PERCENT
 from benchmarks.frontier.hull import CostPoint
 from benchmarks.frontier.judged import Frontiers, frontiers, winner
 from benchmarks.frontier.measured import Measured
@@ -23,7 +25,7 @@ COLORS: Mapping[str, str] = {
 }
 BETTER, SAME, WORSE = "#00796b", "#f6f6f6", "#b3541e"
 COLUMNS = 3
-LEAST_PERCENT = 0.01
+MINUTES_PER_PERCENT = 14.4
 CELL_INCHES, NAME_INCHES, ROW_INCHES = 1.15, 2.4, 0.26
 
 
@@ -69,7 +71,9 @@ def _line(
     # Beyond its most expensive point, a policy is as good as there.
     if points and points[-1][0] < high * hours:
         points.append((high * hours, points[-1][1]))
-    return [100 * cost / hours for cost, _ in points], [14.4 * short for _, short in points]
+    return [100 * cost / hours for cost, _ in points], [
+        MINUTES_PER_PERCENT * short for _, short in points
+    ]
 
 
 def draw_winners(judged: Sequence[Judged], path: Path) -> None:
@@ -111,21 +115,15 @@ def _draw_cells(plot: Axes, rows: Sequence[Judged | None]) -> None:
         least = winner(each.figures, SHOWN_EXTRA_PERCENT)
         for column, policy in enumerate(policies):
             short = each.figures.get(_name(policy))
-            text = "-" if short is None else f"{14.4 * short:.1f}"
+            text = "-" if short is None else f"{MINUTES_PER_PERCENT * short:.1f}"
             weight = "bold" if policy == least else "normal"
             plot.text(column, row, text, ha="center", va="center", fontsize=8, weight=weight)
             if policy == least:
-                outline = {"fill": False, "edgecolor": "0.1", "linewidth": 1.4}
-                plot.add_patch(_cell(column, row, outline))
+                corner = (column - 0.48, row - 0.46)
+                plot.add_patch(Rectangle(corner, 0.96, 0.92, fill=False, edgecolor="0.1", lw=1.4))
     plot.set_xticks(range(len(policies)), [each.replace(", ", ",\n") for each in policies])
     plot.tick_params(axis="x", labelsize=7, rotation=30, length=0)
     plot.tick_params(axis="y", length=0)
-
-
-def _cell(column: int, row: int, outline: Mapping[str, Any]) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, **outline)
 
 
 def _shade(each: Judged | None, policy: str) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from benchmarks.forecast import TARGET
 from benchmarks.frontier.judged import (
     EXTRA_PERCENTS,
     Figures,
@@ -15,7 +16,7 @@ from benchmarks.frontier.judged import (
     winner,
 )
 from benchmarks.frontier.left_out import Changes, left_out
-from benchmarks.frontier.measured import Measured
+from benchmarks.frontier.measured import Measured, Point
 from benchmarks.frontier.replays import DEFAULT, HPA, OURS, RIVALS
 from benchmarks.frontier.shapes import SHAPES
 
@@ -38,7 +39,9 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judged(measured: Measured) -> Judged:
-    """With the intervals of what the tables show."""
+    """With the intervals of what the tables show. Raises ValueError for a load without the point of the forecast that they need."""
+    if not any(_is_usual(each) for each in measured.points):
+        raise ValueError(f"{measured.load} has no point of the forecast with the target {TARGET:g}")
     return Judged(
         measured=measured,
         figures=figures(frontiers(measured.points)),
@@ -72,11 +75,7 @@ def _by_load(ordered: Sequence[Judged]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|---|"
     for each in ordered:
         shape, found = each.measured.shape, each.figures
-        point = next(
-            one
-            for one in each.measured.points
-            if one.policy == OURS and one.knob == DEFAULT and one.reliable_percent is not None
-        )
+        point = next(one for one in each.measured.points if _is_usual(one))
         cells = (
             each.measured.load,
             shape.name,
@@ -89,6 +88,10 @@ def _by_load(ordered: Sequence[Judged]) -> Iterator[str]:
             f"{point.waste_percent_max or 0.0:.1f} %",
         )
         yield f"| {' | '.join(cells)} |"
+
+
+def _is_usual(point: Point) -> bool:
+    return (point.policy, point.knob, point.target) == (OURS, DEFAULT, TARGET)
 
 
 def _with_interval(each: Judged, name: str, unit: str) -> str:
