@@ -13,7 +13,7 @@ import msgspec
 from benchmarks.forecast import LEAST_PERCENT, TARGET, change_at_equal_hours
 from benchmarks.frontier.hull import CostPoint, area, lower_hull, short_at
 from benchmarks.frontier.measured import Measured, Point, cost_point
-from benchmarks.frontier.replays import DEFAULT, HPA, OURS, RIVALS
+from benchmarks.frontier.replays import DEFAULT, HPA, FORECAST, RIVALS
 
 EXTRA_PERCENTS = (0, 5, 10, 20)
 # More than the HPA costs with its usual target.
@@ -36,7 +36,7 @@ class Interval(msgspec.Struct, frozen=True):
 
 
 class Frontiers(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one load: of each policy, of all that are not ours, and the points that are compared at one target."""
+    """Of one load: of each policy, of all others than the forecast, and the points that are compared at one target."""
 
     of_policy: Mapping[str, tuple[CostPoint, ...]]
     others: tuple[CostPoint, ...]
@@ -55,24 +55,24 @@ def frontiers(points: Sequence[Point], weights: Sequence[int] | None = None) -> 
     costs = [(each, cost_point(each.days, weights)) for each in points]
     of_policy = {
         policy: lower_hull(cost for each, cost in costs if each.policy == policy)
-        for policy in (HPA, *RIVALS, OURS)
+        for policy in (HPA, *RIVALS, FORECAST)
     }
     at_target = [(each, cost) for each, cost in costs if each.target == TARGET]
     return Frontiers(
         of_policy=of_policy,
-        others=lower_hull(cost for each, cost in costs if each.policy != OURS),
+        others=lower_hull(cost for each, cost in costs if each.policy != FORECAST),
         hpa=tuple(cost for each, cost in costs if each.policy == HPA),
         hpa_at_target=next(cost for each, cost in at_target if each.policy == HPA),
         at_target={
-            each.policy if each.policy != OURS or each.knob == DEFAULT else each.knob: cost
+            each.policy if each.policy != FORECAST or each.knob == DEFAULT else each.knob: cost
             for each, cost in at_target
-            if each.policy == OURS or each.knob == PLAIN_KNOB
+            if each.policy == FORECAST or each.knob == PLAIN_KNOB
         },
     )
 
 
 def figures(found: Frontiers) -> Figures:
-    """`change_percent POLICY`: at 70 %, at equal replica-hours, against the tuned HPA. The others: `sentences` in tables."""
+    """`change_percent POLICY`: at 70 %, at equal replica-hours, against the tuned HPA. `tables` says what the others are."""
     hours, _ = found.hpa_at_target
     named: dict[str, float] = {}
     for policy, point in found.at_target.items():
@@ -87,15 +87,17 @@ def figures(found: Frontiers) -> Figures:
 
 
 def _between(found: Frontiers) -> Figures:
-    """Our frontier and that of the others, over the costs that the HPA's targets span and ours reaches."""
-    ours, (low, high) = found.of_policy[OURS], found.costs
-    begin = max(low, ours[0][0], found.others[0][0])
+    """The frontiers of the forecast and of all others, over the costs that the HPA's targets span and the forecast reaches."""
+    forecast, (low, high) = found.of_policy[FORECAST], found.costs
+    begin = max(low, forecast[0][0], found.others[0][0])
     if begin >= high:
         return {"covered_percent": 0.0}
     step = (high - begin) / (COMPARED_COSTS - 1)
     costs = [begin + step * index for index in range(COMPARED_COSTS)]
-    ratios = [math.log(_short(ours, cost)) - math.log(_short(found.others, cost)) for cost in costs]
-    points = area(ours, begin, high) - area(found.others, begin, high)
+    ratios = [
+        math.log(_short(forecast, cost)) - math.log(_short(found.others, cost)) for cost in costs
+    ]
+    points = area(forecast, begin, high) - area(found.others, begin, high)
     return {
         "covered_percent": 100.0 * (high - begin) / (high - low),
         "area_points": points / (high - begin),

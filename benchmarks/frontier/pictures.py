@@ -14,12 +14,12 @@ from benchmarks.forecast import LEAST_PERCENT
 from benchmarks.frontier.hull import CostPoint
 from benchmarks.frontier.judged import Frontiers, frontiers, winner
 from benchmarks.frontier.measured import Measured
-from benchmarks.frontier.replays import HPA, OURS, RIVALS
+from benchmarks.frontier.replays import HPA, FORECAST, RIVALS
 from benchmarks.frontier.tables import SHOWN_EXTRA_PERCENT, Judged
 
 Axes = Any  # not typed by matplotlib's stubs
 COLORS: Mapping[str, str] = {
-    OURS: "#2f6fb0",
+    FORECAST: "#2f6fb0",
     HPA: "#e4772e",
     **dict(zip(RIVALS, ("#8b949e", "#6a4c93", "#3a7d44", "#b08900"), strict=True)),
 }
@@ -51,10 +51,10 @@ def _draw_load(plot: Axes, measured: Measured) -> None:
     found = frontiers(measured.points)
     hours = found.hpa_at_target[0]
     low, high = (cost / hours for cost in found.costs)
-    for policy in (*RIVALS, HPA, OURS):
+    for policy in (*RIVALS, HPA, FORECAST):
         x, y = _line(found, policy, hours, high)
-        width = 2.0 if policy in (HPA, OURS) else 1.0
-        marker = "o" if policy in (HPA, OURS) else None
+        width = 2.0 if policy in (HPA, FORECAST) else 1.0
+        marker = "o" if policy in (HPA, FORECAST) else None
         plot.plot(x, y, color=COLORS[policy], lw=width, marker=marker, ms=3, label=policy)
     plot.set_xlim(100 * low - 2, 100 * high + 2)
     plot.set_yscale("symlog", linthresh=1.0)
@@ -105,7 +105,7 @@ def draw_winners(judged: Sequence[Judged], path: Path) -> None:
 
 
 def _draw_cells(plot: Axes, rows: Sequence[Judged | None]) -> None:
-    policies = [HPA, *RIVALS, OURS]
+    policies = [HPA, *RIVALS, FORECAST]
     colors = LinearSegmentedColormap.from_list("change", [BETTER, SAME, WORSE])
     shades = [[_shade(each, policy) for policy in policies] for each in rows]
     plot.imshow(shades, cmap=colors, vmin=-1.0, vmax=1.0, aspect="auto")

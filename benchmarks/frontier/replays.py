@@ -28,7 +28,7 @@ from benchmarks.traces.trace import STEP_SECONDS, Trace
 from kubectl_loadline.backtest.score import demand
 from scaler.api.forecast import ForecastSpec
 
-HPA, OURS = "HPA", "Loadline forecast"
+HPA, FORECAST = "HPA", "Loadline forecast"
 RIVALS = (
     "seasonal naive",
     "Crane DSP, highest of 1 h",
@@ -168,7 +168,7 @@ def forecast_points(load: Replayed, targets: Sequence[float]) -> Iterator[Point]
 def forecast_point(load: Replayed, target: float, knob: str, fields: Mapping[str, Any]) -> Point:
     """Through the decisions of the scaler."""
     spec = ForecastSpec(metric="load", mode="Add", lead_seconds=load.lead_seconds, **fields)
-    policy = Policy(name=OURS, forecast=spec)
+    policy = Policy(name=FORECAST, forecast=spec)
     setup = Setup(
         start_up_seconds=60 * load.start_up_minutes,
         delay_seconds=DELAY_SECONDS,
@@ -185,7 +185,7 @@ def forecast_point(load: Replayed, target: float, knob: str, fields: Mapping[str
             acts.append(found.acts)
             wastes.append(found.day.wasted_percent)
     return msgspec.structs.replace(
-        load.point(OURS, target, counts, knob),
+        load.point(FORECAST, target, counts, knob),
         reliable_percent=100.0 * sum(acts) / max(1, len(acts)),
         # The first day has seen no waste of its own.
         waste_percent_max=max(wastes[MINUTES_PER_DAY:], default=0.0),

@@ -17,10 +17,10 @@ from benchmarks.frontier.judged import (
 )
 from benchmarks.frontier.left_out import Changes, left_out
 from benchmarks.frontier.measured import Measured, Point
-from benchmarks.frontier.replays import DEFAULT, HPA, OURS, RIVALS
+from benchmarks.frontier.replays import DEFAULT, HPA, FORECAST, RIVALS
 from benchmarks.frontier.shapes import SHAPES
 
-CHANGE, AREA, POINTS = f"change_percent {OURS}", "area_percent", "area_points"
+CHANGE, AREA, POINTS = f"change_percent {FORECAST}", "area_percent", "area_points"
 SHOWN_EXTRA_PERCENT = 5
 
 
@@ -62,8 +62,6 @@ def tables(all_judged: Sequence[Judged]) -> Iterator[str]:
         yield ""
         yield from _summaries(ordered)
         yield ""
-    yield "## The knob, chosen on the other loads"
-    yield ""
     yield from _left_out(all_judged)
 
 
@@ -81,7 +79,7 @@ def _by_load(ordered: Sequence[Judged]) -> Iterator[str]:
             shape.name,
             f"{shape.daily:.2f}, {shape.weekly:.2f}",
             _with_interval(each, CHANGE, "%"),
-            f"{found[f'more_hours_percent {OURS}']:+.1f} %",
+            f"{found[f'more_hours_percent {FORECAST}']:+.1f} %",
             _with_interval(each, AREA, "%"),
             _with_interval(each, POINTS, ""),
             f"{point.reliable_percent or 0.0:.0f} %",
@@ -91,7 +89,7 @@ def _by_load(ordered: Sequence[Judged]) -> Iterator[str]:
 
 
 def _is_usual(point: Point) -> bool:
-    return (point.policy, point.knob, point.target) == (OURS, DEFAULT, TARGET)
+    return (point.policy, point.knob, point.target) == (FORECAST, DEFAULT, TARGET)
 
 
 def _with_interval(each: Judged, name: str, unit: str) -> str:
@@ -104,8 +102,8 @@ def _with_interval(each: Judged, name: str, unit: str) -> str:
 
 
 def _at_more_cost(ordered: Sequence[Judged]) -> Iterator[str]:
-    """Ours, the HPA's, and the best rival's time short."""
-    extras = " | ".join(f"+{each} %: ours, HPA, best rival" for each in EXTRA_PERCENTS)
+    """The forecast's, the HPA's, and the best rival's time short."""
+    extras = " | ".join(f"+{each} %: forecast, HPA, best rival" for each in EXTRA_PERCENTS)
     yield f"| load | {extras} |"
     yield f"|---|{'---|' * len(EXTRA_PERCENTS)}"
     for each in ordered:
@@ -120,7 +118,7 @@ def _at_extra(found: Figures, extra: int) -> str:
     rivals = [(value, name) for name in RIVALS if (value := short(name)) is not None]
     value, name = min(rivals, default=(None, "none"))
     text = "-" if value is None else f"{value:.2f} ({name.split(' ')[0]})"
-    return f"{_percent(short(OURS))}, {_percent(short(HPA))}, {text}"
+    return f"{_percent(short(FORECAST))}, {_percent(short(HPA))}, {text}"
 
 
 def _percent(value: float | None) -> str:
@@ -132,7 +130,7 @@ def _summaries(ordered: Sequence[Judged]) -> Iterator[str]:
     with_shape = [each for each in ordered if each.measured.shape.name in SHAPES[:2]]
     yield "| policy at 70 % | loads | median | best | worst | worse by more than 1 % | replica-hours, median |"
     yield "|---|---|---|---|---|---|---|"
-    for policy in (*RIVALS, OURS):
+    for policy in (*RIVALS, FORECAST):
         for name, some in (("all", ordered), ("daily or weekly", with_shape)):
             if some:
                 yield f"| {policy} | {name} ({len(some)}) | {_spread(some, policy)} |"
@@ -163,14 +161,17 @@ def _spread(some: Sequence[Judged], policy: str) -> str:
 
 def _left_out(all_judged: Sequence[Judged]) -> Iterator[str]:
     found = left_out(_changes_by_load(all_judged))
+    if not found:
+        return
+    yield "## The knob, chosen on the other loads"
+    yield ""
     yield "| load | chosen on the others | time short at equal replica-hours, by start-up |"
     yield "|---|---|---|"
     for each in found:
         changes = ", ".join(f"{change:+.0f} %" for change in each.changes)
         yield f"| {each.load} | {each.knob} | {changes} |"
-    if found:
-        changes_of_all = [change for each in found for change in each.changes]
-        yield f"| **median, worst** | | {statistics.median(changes_of_all):+.0f} %, {max(changes_of_all):+.0f} % |"
+    of_all = [change for each in found for change in each.changes]
+    yield f"| **median, worst** | | {statistics.median(of_all):+.0f} %, {max(of_all):+.0f} % |"
 
 
 def _changes_by_load(all_judged: Sequence[Judged]) -> Mapping[str, Changes]:
@@ -181,5 +182,5 @@ def _changes_by_load(all_judged: Sequence[Judged]) -> Mapping[str, Changes]:
         for name, change in each.figures.items():
             knob = name.removeprefix("change_percent ")
             if knob != name and knob not in RIVALS:
-                of_load.setdefault(DEFAULT if knob == OURS else knob, []).append(change)
+                of_load.setdefault(DEFAULT if knob == FORECAST else knob, []).append(change)
     return found

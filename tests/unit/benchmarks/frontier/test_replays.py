@@ -16,7 +16,7 @@ from benchmarks.frontier.replays import (
     HPA,
     HPA_TARGETS,
     MARGINS,
-    OURS,
+    FORECAST,
     RIVALS,
     forecast_point,
     knobs,
@@ -114,7 +114,7 @@ def test_a_long_load_is_cut():
 
 def test_the_forecast_is_replayed_with_its_knobs(load):
     found = forecast_point(load, 0.7, DEFAULT, {})
-    assert (found.policy, found.knob) == (OURS, DEFAULT)
+    assert (found.policy, found.knob) == (FORECAST, DEFAULT)
     assert found.reliable_percent is not None
     assert found.waste_percent_max is not None
     assert sum(each.minutes for each in found.days) == DAY - 60

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from benchmarks.frontier.pictures import draw_frontiers, draw_winners
-from benchmarks.frontier.replays import OURS, RIVALS
+from benchmarks.frontier.replays import FORECAST, RIVALS
 from benchmarks.frontier.tables import judged, tables
 from tests.unit.benchmarks.frontier.points import DAILY, STEADY, measured
 
@@ -23,7 +23,7 @@ def lines(found):
     return list(tables(found))
 
 
-def test_each_load_stands_in_the_table_of_each_of_its_start_up_times(lines):
+def test_each_load_is_in_the_table_of_each_of_its_start_up_times(lines):
     rows = [each for each in lines if each.startswith(("| mornings | daily", "| bursts | aper"))]
     assert [each.split(" | ")[3] for each in rows] == [
         "-90 % (-90 to -90)",
@@ -50,12 +50,14 @@ def test_a_cost_that_a_policy_does_not_reach_has_no_number(lines):
 
 
 def test_the_winner_is_counted_by_shape(lines):
-    assert f"| daily | 1 | {OURS} 1 |" in lines
+    assert f"| daily | 1 | {FORECAST} 1 |" in lines
 
 
-def test_the_summary_has_each_rival_and_ours_for_all_loads_and_for_those_with_a_shape(lines):
-    assert f"| {OURS} | all (2) | -45 % | -90 % | +0 % | 0 | +0.0 % |" in lines
-    assert f"| {OURS} | daily or weekly (1) | -90 % | -90 % | -90 % | 0 | +0.0 % |" in lines
+def test_the_summary_has_each_rival_and_the_forecast_for_all_loads_and_for_those_with_a_shape(
+    lines,
+):
+    assert f"| {FORECAST} | all (2) | -45 % | -90 % | +0 % | 0 | +0.0 % |" in lines
+    assert f"| {FORECAST} | daily or weekly (1) | -90 % | -90 % | -90 % | 0 | +0.0 % |" in lines
     assert all(any(each.startswith(f"| {rival} | all (2)") for each in lines) for rival in RIVALS)
 
 
@@ -65,7 +67,7 @@ def test_the_knob_of_each_load_is_chosen_on_the_others(lines):
 
 def test_a_load_without_the_usual_target_of_the_forecast_is_refused():
     other = measured("mornings", DAILY, 8)
-    points = [each for each in other.points if each.policy != OURS]
+    points = [each for each in other.points if each.policy != FORECAST]
     with pytest.raises(
         ValueError, match=r"mornings .* no point of the forecast with the target 0\.7"
     ):
