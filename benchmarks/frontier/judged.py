@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from benchmarks.forecast import LEAST_PERCENT, TARGET, change_at_equal_hours
-from benchmarks.frontier.hull import CostPoint, area, lower_hull, short_at
 from benchmarks.frontier.measured import Measured, Point, cost_point
-from benchmarks.frontier.replays import DEFAULT, HPA, FORECAST, RIVALS
+from benchmarks.frontier.replays import DEFAULT, FORECAST, HPA, RIVALS
+from kubectl_loadline.backtest.hull import CostPoint, area, lower_hull, short_at
 
 EXTRA_PERCENTS = (0, 5, 10, 20)
 # More than the HPA costs with its usual target.

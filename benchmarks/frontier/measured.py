@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.frontier.hull import CostPoint
 from benchmarks.frontier.plain_replay import Counts
 from benchmarks.frontier.shapes import Shape
+from kubectl_loadline.backtest.hull import CostPoint
 
 MINUTES_PER_DAY = 1440
 

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from benchmarks.forecast import LEAST_PERCENT
-from benchmarks.frontier.hull import CostPoint
 from benchmarks.frontier.judged import Frontiers, frontiers, winner
 from benchmarks.frontier.measured import Measured
-from benchmarks.frontier.replays import HPA, FORECAST, RIVALS
+from benchmarks.frontier.replays import FORECAST, HPA, RIVALS
 from benchmarks.frontier.tables import SHOWN_EXTRA_PERCENT, Judged
+from kubectl_loadline.backtest.hull import CostPoint
 
 Axes = Any  # not typed by matplotlib's stubs
 COLORS: Mapping[str, str] = {

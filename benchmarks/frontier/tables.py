@@ -17,7 +17,7 @@ from benchmarks.frontier.judged import (
 )
 from benchmarks.frontier.left_out import Changes, left_out
 from benchmarks.frontier.measured import Measured, Point
-from benchmarks.frontier.replays import DEFAULT, HPA, FORECAST, RIVALS
+from benchmarks.frontier.replays import DEFAULT, FORECAST, HPA, RIVALS
 from benchmarks.frontier.shapes import SHAPES
 
 CHANGE, AREA, POINTS = f"change_percent {FORECAST}", "area_percent", "area_points"

@@ -1,7 +1,7 @@
 """Loads with a few points."""
 
 from benchmarks.frontier.measured import Day, Measured, Point
-from benchmarks.frontier.replays import DEFAULT, HPA, FORECAST, RIVALS
+from benchmarks.frontier.replays import DEFAULT, FORECAST, HPA, RIVALS
 from benchmarks.frontier.shapes import Shape
 
 STEADY = Shape(days=8.0, daily=0.1, weekly=0.0, zero_share=0.0)

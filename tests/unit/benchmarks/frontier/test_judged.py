@@ -6,7 +6,7 @@ import pytest
 from benchmarks.frontier.judged import figures, frontiers, intervals, winner
 from benchmarks.frontier.measured import Day, Measured, Point, append, cost_point, days_of, read
 from benchmarks.frontier.plain_replay import Counts
-from benchmarks.frontier.replays import DEFAULT, HPA, FORECAST, RIVALS
+from benchmarks.frontier.replays import DEFAULT, FORECAST, HPA, RIVALS
 from benchmarks.frontier.shapes import Shape
 
 AREA, POINTS, CHANGE = "area_percent", "area_points", f"change_percent {FORECAST}"

@@ -12,11 +12,11 @@ from benchmarks.frontier.plain_replay import Counts
 from benchmarks.frontier.replays import (
     DAYS_MAX,
     DEFAULT,
+    FORECAST,
     FULL_LOAD,
     HPA,
     HPA_TARGETS,
     MARGINS,
-    FORECAST,
     RIVALS,
     forecast_point,
     knobs,

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from benchmarks.frontier.hull import area, lower_hull, short_at
+from kubectl_loadline.backtest.hull import area, lower_hull, short_at
 
 CONVEX = ((10.0, 8.0), (20.0, 3.0), (40.0, 1.0))
 
