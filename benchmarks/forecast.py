@@ -125,8 +125,17 @@ def figures_of(run_: Run, tuned: Sequence[Score]) -> Figures:
 
 def change_percent(found: Score, tuned: Sequence[Score]) -> float:
     """Less than 0: less time under-provisioned than the HPA with as many replica-hours."""
-    without = max(_at_hours(found.replica_hours, tuned), LEAST_PERCENT)
-    return 100.0 * (max(found.under_timeshare, LEAST_PERCENT) / without - 1.0)
+    points = [(each.replica_hours, each.under_timeshare) for each in tuned]
+    return change_at_equal_hours((found.replica_hours, found.under_timeshare), points)
+
+
+def change_at_equal_hours(
+    found: tuple[float, float], tuned: Sequence[tuple[float, float]]
+) -> float:
+    """As `change_percent`, of points: replica-hours, and the percentage of the time under-provisioned."""
+    hours, short_percent = found
+    without = max(_at_hours(hours, tuned), LEAST_PERCENT)
+    return 100.0 * (max(short_percent, LEAST_PERCENT) / without - 1.0)
 
 
 def replayed(trace: Trace, policy: Policy, target: float, start_up_seconds: int) -> Run:
@@ -184,9 +193,9 @@ def _coverage(steps: Sequence[Step], lead: int) -> float:
     return 100.0 * covered / max(1, judged)
 
 
-def _at_hours(hours: float, tuned: Sequence[Score]) -> float:
+def _at_hours(hours: float, tuned: Sequence[tuple[float, float]]) -> float:
     """The HPA's time under-provisioned at so many replica-hours, between two of its targets."""
-    points = sorted((each.replica_hours, each.under_timeshare) for each in tuned)
+    points = sorted(tuned)
     index = next((i for i in range(1, len(points)) if hours <= points[i][0]), len(points) - 1)
     (low, more), (high, less) = points[index - 1], points[index]
     share = 0.0 if high == low else (hours - low) / (high - low)

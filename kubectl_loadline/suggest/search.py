@@ -9,6 +9,7 @@ import msgspec
 
 from kubectl_loadline.backtest.comparison import Policy, Range, Scenario, demanded, play, scored
 from kubectl_loadline.backtest.score import Score
+from kubectl_loadline.suggest.forecast_worth import ForecastWorth, worth_of
 from kubectl_loadline.suggest.proposal import FAST_UP, NO_LIMIT_UP, Choices, Workload, autoscaler_of
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import LOAD_AUTOSCALERS
@@ -20,6 +21,8 @@ TOLERANCES = (0.1, 0.0)
 SCALE_UPS = (NO_LIMIT_UP, FAST_UP)
 FORECAST_SHARES_UP = 2
 """How many steps higher a target may be with a forecast."""
+TARGETS_BESIDE = 2
+"""With as many targets on each side, a forecast is compared at equal replica-hours."""
 LEARNING_SECONDS = 3 * 86400
 SETTINGS = Settings(kind=LOAD_AUTOSCALERS, extensions=EXTENSIONS, scale_to_zero=True)
 
@@ -39,13 +42,17 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The steps in their order, the result, and the scores on the time that no choice has seen."""
+    """The steps in their order, the result, and the scores on the time that no choice has seen.
+
+    `forecast`: whether the forecast that the first two thirds have chosen is worth it; None if they have chosen none.
+    """
 
     steps: tuple[Step, ...]
     choices: Choices
     score: Score
     runner_up: Tried | None
     without_forecast: Score | None
+    forecast: ForecastWorth | None = None
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,12 +183,13 @@ def _step(about: str, choices: Sequence[Choices], part: _Part, on_tried: OnTried
 
 
 def _judged_on(test: _Part, steps: Sequence[Step], forecast: Step | None) -> Found:
-    """A forecast is proposed only if it also wins on the time that it has not seen."""
+    """A forecast is proposed only if it is also worth it on the time that it has not seen."""
     chosen = test.tried(steps[-1].tried[0].choices)
-    without = None
+    worth = without = None
     if forecast is not None and forecast.tried[0].choices.forecast:
         with_forecast = test.tried(forecast.tried[0].choices)
-        if test.cost(with_forecast) < test.cost(chosen):
+        worth = _worth(test, with_forecast, chosen)
+        if worth.is_proposed:
             without, chosen = chosen.score, with_forecast
     others = [
         each
@@ -196,6 +204,24 @@ def _judged_on(test: _Part, steps: Sequence[Step], forecast: Step | None) -> Fou
         score=chosen.score,
         runner_up=None if runner_up is None else test.tried(runner_up.choices),
         without_forecast=without,
+        forecast=worth,
+    )
+
+
+def _worth(test: _Part, with_forecast: Tried, chosen: Tried) -> ForecastWorth:
+    """Beside the target that was chosen without a forecast, and the next ones on both sides."""
+    place = SHARES.index(chosen.choices.share)
+    shares = SHARES[max(0, place - TARGETS_BESIDE) : place + TARGETS_BESIDE + 1]
+    targets = [
+        chosen if each.share == chosen.choices.share else test.tried(each)
+        for each in _targets(chosen.choices)
+        if each.share in shares
+    ]
+    return worth_of(
+        with_forecast.score,
+        chosen.score,
+        [each.score for each in targets],
+        is_better=test.cost(with_forecast) < test.cost(chosen),
     )
 
 

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kubectl_loadline.backtest.score import Score
+from kubectl_loadline.suggest.forecast_worth import ForecastWorth
 from kubectl_loadline.suggest.proposal import Choices, quantity_of
-from kubectl_loadline.suggest.search import Found, Tried
+from kubectl_loadline.suggest.search import LEARNING_SECONDS, Found, Tried
 from kubectl_loadline.suggest.suggestion import Suggestion
 
 TRIED_MAX = 4
+LEARNING_DAYS = LEARNING_SECONDS // 86400
 
 
 def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
@@ -71,9 +73,37 @@ def _words_of(about: str) -> Callable[[Choices], str]:
 
 
 def _forecast(found: Found) -> Iterator[str]:
-    without = found.without_forecast
-    if without is not None:
-        yield f"Without the forecast: {_scored(without)}."
+    """What it is worth, or why there is none."""
+    worth = found.forecast
+    if worth is not None:
+        yield from _worth(worth)
+        return
+    tried = next((step.tried for step in found.steps if step.about == "forecast"), None)
+    if tried is None:
+        yield f"No forecast: it learns for {LEARNING_DAYS} days, so it needs a history of {3 * LEARNING_DAYS} days."
+        return
+    best = next((each for each in tried if each.choices.forecast), None)
+    if best is not None:
+        yield (
+            f"No forecast: on the first two thirds it is not cheaper within the goal. With it: {_scored(best.score)}; "
+            f"without: {_scored(tried[0].score)}."
+        )
+
+
+def _worth(worth: ForecastWorth) -> Iterator[str]:
+    at_equal_cost = worth.short_percent_at_equal_cost
+    other = (
+        "it costs less than each of the targets beside it"
+        if at_equal_cost is None
+        else f"another target with as many replica-hours as with the forecast: short for {at_equal_cost:.2f} % of the time"
+    )
+    if worth.is_proposed:
+        yield f"Without the forecast: {_scored(worth.without)}; {other}."
+    else:
+        yield (
+            f"No forecast: on the last third it is not worth it. With it: {_scored(worth.score)}; "
+            f"without: {_scored(worth.without)}; {other}."
+        )
 
 
 def _scored(score: Score) -> str:

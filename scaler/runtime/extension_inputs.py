@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from scaler.api.autoscaler import Autoscaler, MetricSpec
+from scaler.api.autoscaler import Autoscaler, CrossVersionObjectReference, MetricSpec
 from scaler.api.schedules import FoundCalendar
 from scaler.cluster.forecast.load_query import NoRecordedLoad, load_query
 from scaler.cluster.forecast.recorded_load import RecordedLoad
@@ -78,7 +78,9 @@ class ExtensionInputs:
         if self._warm_starts is not None:
             background.start(self._warm_starts.run(), name="warm starts")
 
-    async def _query_of(self, namespace: str, metric: MetricSpec) -> str:
+    async def _query_of(
+        self, namespace: str, metric: MetricSpec, target: CrossVersionObjectReference
+    ) -> str:
         if self._route is None:
             raise NoRecordedLoad("it needs --adapter-service")
         try:
@@ -86,4 +88,4 @@ class ExtensionInputs:
                 adapter = await self._route.connected()
         except TimeoutError as error:
             raise NoRecordedLoad("the adapter cannot be reached directly") from error
-        return await load_query(adapter, self._mapper, namespace, metric)
+        return await load_query(adapter, self._mapper, namespace, metric, target)

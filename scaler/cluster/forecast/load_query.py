@@ -1,7 +1,8 @@
 """Which PromQL has the load of a metric: the adapter explains the request that the scaler sends for it.
 
-Only where the sum of the rows of one query is the load, at any time: a metric of type External or Object. The query of a
-Pods metric names the pods of this moment, and usage is two queries and the requests of the pods of that time.
+Only where the sum of the rows of one query is the load, at any time: a metric of type External or Object, and one of type
+Pods if its rule has a query for all pods, whose rows can be chosen by their names. Most queries of Pods metrics name the
+pods of this moment, those of usage too.
 """
 
 from http import HTTPStatus
@@ -12,6 +13,7 @@ import msgspec
 
 from scaler.algorithm.amounts import milli
 from scaler.api.autoscaler import CrossVersionObjectReference, MetricSpec
+from scaler.cluster.forecast.pods_of_target import label_of_pods, name_pattern
 from scaler.cluster.metrics.custom import (
     EVERY_OBJECT,
     OF_NAMESPACE,
@@ -21,7 +23,12 @@ from scaler.cluster.metrics.custom import (
     qualified,
 )
 from scaler.cluster.metrics.external import external_path
-from scaler.cluster.metrics.metric_requests import ExternalRequest, ObjectRequest, request_of
+from scaler.cluster.metrics.metric_requests import (
+    ExternalRequest,
+    ObjectRequest,
+    PodsRequest,
+    request_of,
+)
 from scaler.cluster.metrics.metrics_api import selector_params
 from wire.api.custom_metrics import V1BETA2
 from wire.api.labels import NOTHING
@@ -32,10 +39,25 @@ from wire.kube.requests import Reader
 
 EXPLAIN: Final = "/debug/explain"
 DEFAULT_BACKEND: Final = "default"
+PODS: Final = "pods"
+MARK: Final = "loadline_pod_of_target"
+"""A label that only the rows of the pods of the target have."""
 
 
 class NoRecordedLoad(Exception):
     """Prometheus has not recorded the load, or it cannot be read; the message says why."""
+
+
+class ExplainedRow(msgspec.Struct, frozen=True):
+    """A row of the result."""
+
+    labels: dict[str, str] = {}
+
+
+class ExplainedValue(msgspec.Struct, frozen=True):
+    """A value of the response: `of` is the name of its object."""
+
+    of: str = ""
 
 
 class ExplainedQuery(msgspec.Struct, frozen=True, rename="camel"):
@@ -44,6 +66,8 @@ class ExplainedQuery(msgspec.Struct, frozen=True, rename="camel"):
     backend: str = ""
     query: str = ""
     row_labels: dict[str, str] = {}
+    rows: tuple[ExplainedRow, ...] = ()
+    """The first ones that belong to the request."""
 
 
 class ExplainedRequest(msgspec.Struct, frozen=True):
@@ -59,6 +83,10 @@ class ExplainedRequest(msgspec.Struct, frozen=True):
             return self.namespace == namespace and self.name != EVERY_OBJECT
         return self.resource == "namespaces" and self.name == namespace
 
+    def is_for_pods_of(self, namespace: str) -> bool:
+        """Whether it is for the pods of the namespace, whose rows are then chosen."""
+        return (self.resource, self.namespace) == (PODS, namespace)
+
 
 class Explained(msgspec.Struct, frozen=True, rename="camel"):
     """The part of an explanation that names the query."""
@@ -67,33 +95,50 @@ class Explained(msgspec.Struct, frozen=True, rename="camel"):
     message: str = ""
     request: ExplainedRequest | None = None
     queries: tuple[ExplainedQuery, ...] = ()
+    values: tuple[ExplainedValue, ...] = ()
 
 
-def why_not_recorded(metric: MetricSpec) -> str | None:
-    """Why recorded history does not have the load of such a metric; None if it has."""
+def why_not_recorded(metric: MetricSpec, target: CrossVersionObjectReference) -> str | None:
+    """Why recorded history does not have the load of such a metric; None if it may have it."""
     if metric.external is not None or metric.object is not None:
         return None
-    return (
-        f"a metric of type {metric.type} has no warm start from recorded history, "
-        "only those of type External and Object have"
-    )
+    if metric.pods is None:
+        return (
+            f"a metric of type {metric.type} has no warm start from recorded history, "
+            "only those of type External, Object and Pods have"
+        )
+    try:
+        name_pattern(target)
+    except ValueError as error:
+        return f"a metric of type Pods has no warm start from recorded history: {error}"
+    return None
 
 
 def per_replica_of(metric: MetricSpec) -> float:
     """The load that one replica is to have, in the unit of the metric."""
-    source = metric.external or metric.object
+    source = metric.external or metric.object or metric.pods
     average = None if source is None else source.target.average_value
     return 0.0 if average is None else milli(average) / 1000
 
 
 async def load_query(
-    adapter: Reader, mapper: RestMapper, namespace: str, metric: MetricSpec
+    adapter: Reader,
+    mapper: RestMapper,
+    namespace: str,
+    metric: MetricSpec,
+    target: CrossVersionObjectReference,
 ) -> str:
-    """PromQL with the load of the metric at any time as its only row. Raises `NoRecordedLoad`."""
+    """PromQL with the load of the metric at any time as its only row; of a Pods metric, of the pods of the target.
+
+    Raises `NoRecordedLoad`.
+    """
     try:
         path = metric_path(mapper, namespace, metric)
         body = await adapter.get(EXPLAIN, {"path": path})
-        return query_of(msgspec.json.decode(body, type=Explained), namespace)
+        explained = msgspec.json.decode(body, type=Explained)
+        if metric.pods is not None:
+            return query_of_pods(explained, namespace, target)
+        return query_of(explained, namespace)
     except (StatusError, Unavailable, LookupError, ValueError) as error:
         raise NoRecordedLoad(f"the adapter does not explain the metric: {error}") from error
 
@@ -104,9 +149,40 @@ def query_of(explained: Explained, namespace: str) -> str:
     The scaler may read every namespace, and a status shows what it has read: so it is checked that the adapter has explained a request
     within the namespace of the autoscaler. The query or the labels of its rows have that namespace then, as for a GET.
     """
+    request = explained.request
+    return (
+        f"sum({_rows(explained, namespace, request is not None and request.is_within(namespace))})"
+    )
+
+
+def query_of_pods(explained: Explained, namespace: str, target: CrossVersionObjectReference) -> str:
+    """The sum of the rows of the pods of the target, at any time. Raises `NoRecordedLoad`, and ValueError for a target without.
+
+    The query must have a row for each pod that there was. So it may not name pods, as the queries of rules with a `seriesQuery` do,
+    and the labels of its rows must have the namespace and the pod.
+    """
+    request = explained.request
+    rows = _rows(explained, namespace, request is not None and request.is_for_pods_of(namespace))
+    found, names = explained.queries[0], {each.of for each in explained.values}
+    if any(name in found.query for name in names):
+        raise NoRecordedLoad(
+            "the query of the metric names the pods of this moment: a rule with `query` and `describes: pods` has all of them"
+        )
+    if namespace not in found.row_labels.values():
+        raise NoRecordedLoad("the rows of the query have no label with the namespace of the pods")
+    label = label_of_pods([each.labels for each in found.rows], names)
+    if label is None:
+        raise NoRecordedLoad("the rows of the query have no label that names one pod each")
+    pattern = go_quote(name_pattern(target))
+    marked = f'label_replace({rows}, "{MARK}", "1", {go_quote(label)}, {pattern})'
+    return f"sum({_with_label(marked, MARK, '1')})"
+
+
+def _rows(explained: Explained, namespace: str, is_own: bool) -> str:
+    """The rows that belong to the request. Raises `NoRecordedLoad`."""
     if explained.code != HTTPStatus.OK or not explained.queries:
         raise NoRecordedLoad(f"the adapter does not explain the metric: {explained.message}")
-    if explained.request is None or not explained.request.is_within(namespace):
+    if not is_own:
         raise NoRecordedLoad(
             f"the adapter explains another request than one for a metric within the namespace {namespace!r}"
         )
@@ -117,10 +193,14 @@ def query_of(explained: Explained, namespace: str) -> str:
         )
     rows = f"({found.query})"
     for label, value in sorted(found.row_labels.items()):
-        # PromQL has no other way to select rows of a result by their labels.
-        one = f'label_replace(vector(1), {go_quote(label)}, {go_quote(value)}, "", "")'
-        rows = f"({rows} and on ({label}) {one})"
-    return f"sum({rows})"
+        rows = _with_label(rows, label, value)
+    return rows
+
+
+def _with_label(rows: str, label: str, value: str) -> str:
+    """PromQL has no other way to select rows of a result by their labels."""
+    one = f'label_replace(vector(1), {go_quote(label)}, {go_quote(value)}, "", "")'
+    return f"({rows} and on ({label}) {one})"
 
 
 def metric_path(mapper: RestMapper, namespace: str, metric: MetricSpec) -> str:
@@ -137,8 +217,11 @@ def metric_path(mapper: RestMapper, namespace: str, metric: MetricSpec) -> str:
             resource = _resource(mapper, described)
             path = f"/apis/{V1BETA2}/{object_path(namespace, resource, described.name, name)}"
             parameters = selector_params(metricLabelSelector=selector)
+        case PodsRequest(metric=name, selector=selector):
+            path = f"/apis/{V1BETA2}/{object_path(namespace, PODS, EVERY_OBJECT, name)}"
+            parameters = selector_params(metricLabelSelector=selector)
         case _:
-            raise ValueError(why_not_recorded(metric))
+            raise ValueError(f"a metric of type {metric.type} is not one query")
     return f"{path}?{urlencode(parameters)}" if parameters else path
 
 

@@ -17,7 +17,7 @@ from prometheus_client import Counter
 
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.policy import Policy
-from scaler.api.autoscaler import Autoscaler, MetricSpec
+from scaler.api.autoscaler import Autoscaler, CrossVersionObjectReference, MetricSpec
 from scaler.cluster.forecast.load_query import NoRecordedLoad, per_replica_of, why_not_recorded
 from scaler.cluster.forecast.recorded_load import RecordedLoad
 from scaler.cluster.telemetry import Telemetry
@@ -47,8 +47,8 @@ PAUSE_FACTOR: Final = 3.0
 
 log = logging.getLogger(__name__)
 
-QueryOf = Callable[[str, MetricSpec], Awaitable[str]]
-"""PromQL with the load of a metric of a namespace. Raises `NoRecordedLoad`."""
+QueryOf = Callable[[str, MetricSpec, CrossVersionObjectReference], Awaitable[str]]
+"""PromQL with the load of a metric of a namespace, for the target of its autoscaler. Raises `NoRecordedLoad`."""
 
 
 class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +56,7 @@ class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     namespace: str
     metric: MetricSpec
+    target: CrossVersionObjectReference
     rules: ForecastRules
     policy: Policy
     levels: Levels
@@ -122,6 +123,7 @@ class WarmStarts:
         wanted = _Wanted(
             namespace=autoscaler.metadata.namespace,
             metric=metric,
+            target=autoscaler.spec.scale_target_ref,
             rules=rules,
             policy=policy,
             levels=state.levels,
@@ -152,7 +154,7 @@ class WarmStarts:
     def _new(self, key: str, wanted: _Wanted) -> _Entry:
         entry = _Entry(key, wanted)
         entry.due_at_seconds = self._monotonic()
-        problem = why_not_recorded(wanted.metric)
+        problem = why_not_recorded(wanted.metric, wanted.target)
         if problem:
             entry.found = WarmStart(problem=problem)
             entry.is_done = True
@@ -196,7 +198,7 @@ class WarmStarts:
     async def _learnt(self, key: str, entry: _Entry) -> Forecast:
         """From the recorded minutes, and after them those that were read. Raises `NoRecordedLoad`."""
         wanted = entry.wanted
-        promql = await self._query_of(wanted.namespace, wanted.metric)
+        promql = await self._query_of(wanted.namespace, wanted.metric, wanted.target)
         last = wanted.levels.end_minute
         recorded = await self._loads.by_minute(promql, last - RECORDED_MINUTES + 1, last)
         if not recorded:
@@ -229,7 +231,8 @@ class WarmStarts:
 
 def _same_load(one: _Wanted, other: _Wanted) -> bool:
     """Whether the same is learnt in the same unit and judged by the same target."""
-    return (one.rules.identity, per_replica_of(one.metric)) == (
+    return (one.rules.identity, one.target, per_replica_of(one.metric)) == (
         other.rules.identity,
+        other.target,
         per_replica_of(other.metric),
     )

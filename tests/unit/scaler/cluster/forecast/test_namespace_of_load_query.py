@@ -19,6 +19,7 @@ from adapter.model import (
     NAMESPACES,
     PODS,
     CustomMetricRequest,
+    Evaluation,
     ExternalMetricRequest,
     GroupResource,
     KubeObject,
@@ -26,7 +27,7 @@ from adapter.model import (
     Offer,
 )
 from adapter.promql.selectors import selectors
-from scaler.api.autoscaler import MetricSpec
+from scaler.api.autoscaler import CrossVersionObjectReference, MetricSpec
 from scaler.cluster.forecast.load_query import NoRecordedLoad, load_query
 from scaler.cluster.metrics.custom import CustomMetrics
 from scaler.cluster.metrics.external import external_metric
@@ -70,6 +71,10 @@ NAMED = {
 ROWS = vector(
     *(({"namespace": namespace, "pod": "web", "ingress": "web"}, 1.0) for namespace in (OWN, OTHER))
 )
+POD_ROWS = vector(
+    *(({"namespace": at, "pod": pod}, 1.0) for at in (OWN, OTHER) for pod in ("web", "api"))
+)
+WEB = CrossVersionObjectReference(kind="Deployment", name="web", api_version="apps/v1")
 OBJECTS = [KubeObject(name=name, namespace=at) for at in (OWN, OTHER) for name in ("web", "api")]
 
 
@@ -97,9 +102,9 @@ class Catalog(FakeCatalog):
 class Adapter:
     """The explanations of the adapter, and the paths of requests."""
 
-    def __init__(self, *, is_named: bool) -> None:
+    def __init__(self, *, is_named: bool, rows: Evaluation = ROWS) -> None:
         answers = Answers(
-            evaluator=FakePrometheus(otherwise=ROWS),
+            evaluator=FakePrometheus(otherwise=rows),
             objects=FakeObjects({PODS: OBJECTS, INGRESSES: OBJECTS}),
             mapping=FakeMapping(),
             active=ActiveConfiguration(catalog=Catalog(is_named=is_named), groups=tuple(VERSIONS)),
@@ -156,12 +161,20 @@ def external(**identifier: object) -> MetricSpec:
     return msgspec.convert({"type": "External", "external": source}, MetricSpec)
 
 
+def of_pods(**identifier: object) -> MetricSpec:
+    source = {"metric": identifier, "target": AVERAGE}
+    return msgspec.convert({"type": "Pods", "pods": source}, MetricSpec)
+
+
 @st.composite
 def metrics(draw: st.DrawFn) -> MetricSpec:
-    """A metric of type External or Object, with anything in its fields."""
+    """A metric of type External, Pods or Object, with anything in its fields."""
     identifier = {"name": draw(TEXTS), "selector": draw(SELECTORS)}
-    if draw(st.booleans()):
+    kind = draw(st.sampled_from(["External", "Pods", "Object"]))
+    if kind == "External":
         return external(**identifier)
+    if kind == "Pods":
+        return of_pods(**identifier)
     return of_object(*draw(KINDS), draw(TEXTS), **identifier)
 
 
@@ -175,7 +188,8 @@ def is_restricted(promql: str) -> bool:
 async def load_of(metric: MetricSpec, *, is_named: bool) -> str | None:
     """PromQL with the load; None without any."""
     try:
-        return await load_query(Adapter(is_named=is_named), MAPPER, OWN, metric)
+        rows = ROWS if metric.pods is None else POD_ROWS
+        return await load_query(Adapter(is_named=is_named, rows=rows), MAPPER, OWN, metric, WEB)
     except NoRecordedLoad:
         return None
 
@@ -206,6 +220,14 @@ async def test_there_is_such_a_load_for_each_kind_of_rule(kind, is_named):
         assert is_restricted(promql)
 
 
+async def test_the_pods_of_a_named_query_have_such_a_load_and_those_of_a_discovered_one_do_not():
+    promql = await load_of(of_pods(name="load"), is_named=True)
+    assert promql is not None
+    assert is_restricted(promql)
+    assert '"pod", "web-[4-9bcdf]' in promql
+    assert await load_of(of_pods(name="load"), is_named=False) is None
+
+
 @pytest.mark.parametrize(
     "path", [f"/namespaces/{OWN}/pods/*/load", f"/namespaces/{OWN}/pods/web/load"]
 )
@@ -219,7 +241,7 @@ async def test_an_explanation_names_the_namespace_of_rows_also_for_several_objec
 def test_every_request_for_a_metric_is_within_the_namespace_of_the_autoscaler(metric):
     """What the adapter reads from the path, and authorizes."""
     adapter = Adapter(is_named=True)
-    named = metric.external or metric.object
+    named = metric.external or metric.object or metric.pods
     try:
         selector = from_label_selector(named.metric.selector)
     except ValueError:
@@ -228,6 +250,10 @@ def test_every_request_for_a_metric_is_within_the_namespace_of_the_autoscaler(me
     async def send() -> None:
         if metric.external is not None:
             await external_metric(adapter, OWN, named.metric.name, selector)
+        elif metric.pods is not None:
+            await CustomMetrics(Version(), MAPPER).of_pods(
+                adapter, OWN, named.metric.name, NOTHING, selector
+            )
         else:
             described = metric.object.described_object
             await CustomMetrics(Version(), MAPPER).of_object(

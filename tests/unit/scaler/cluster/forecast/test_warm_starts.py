@@ -28,8 +28,8 @@ from tests.unit.scaler.objects import (
     effective,
     external,
     named,
-    of_pods,
     replaced,
+    resource,
     spec,
 )
 
@@ -66,7 +66,7 @@ class Recorded:
         self.at_once = self.at_once_max = 0
         self.loads = {START + m: daily(m) for m in range(4 * MINUTES_PER_DAY + 1)}
 
-    async def query_of(self, namespace, metric):
+    async def query_of(self, namespace, metric, target):
         return f"sum({metric.external.metric.name})"
 
     async def by_minute(self, promql, first, last):
@@ -289,11 +289,11 @@ def test_one_that_fails_does_not_delay_the_others():
     with_running(scenario, recorded)
 
 
-def test_a_metric_of_pods_is_not_queried_and_says_why():
+def test_usage_is_not_queried_and_says_why():
     async def scenario(running):
-        running.follow(web(metric=of_pods("10")))
+        running.follow(web(metric=resource(average("10"))))
         await passes(HOUR)
-        assert "type Pods has no warm start" in running.found().problem
+        assert "type Resource has no warm start" in running.found().problem
         assert running.recorded.queries == []
 
     with_running(scenario)
