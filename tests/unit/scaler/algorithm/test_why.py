@@ -77,7 +77,7 @@ shop/web goes from 3 to 6 replicas.
         """\
 shop/web stays at 5 replicas.
   - external metric queue(nil): 20 for a target of average value 10, ratio 0.40. It proposes 2 replicas.
-  Stabilization: the highest recommendation of the last 300 s is 5 of 60 s ago, so 2 becomes 5.""",
+  Stabilization: the highest recommendation of the last 300 s is 5, made 60 s ago, so 2 becomes 5.""",
         "stays at 5 replicas: external metric queue(nil) proposes 2; recent recommendations hold it at 5",
         id="held by stabilization",
     ),
