@@ -56,7 +56,9 @@ def objects(count: int) -> Iterator[Json]:
             "kind": "LoadAutoscaler",
             "metadata": {"name": name, "namespace": namespace},
             "spec": spec,
-            "status": _status(state, failed=index % 97 == 7, scaled_minutes_ago=5 + 7 * (index % 40)),
+            "status": _status(
+                state, failed=index % 97 == 7, scaled_minutes_ago=5 + 7 * (index % 40)
+            ),
         }
 
 

@@ -55,7 +55,7 @@ class Page:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates.filters.update(amount=amount, ago=ago)
+        self._templates.filters.update(amount=amount, about=about, ago=ago)
         self._templates.globals.update(
             root=self._root,
             explanations=EXPLANATIONS,
@@ -116,6 +116,7 @@ class Page:
         return self._rendered(
             "decision.html",
             row=row,
+            is_part=_is_part(request),
             source=found.source,
             verdict=verdict(found.derivation, autoscaler, EXTENSIONS, time.time()),
             sliders=sliders(metrics_of(autoscaler.spec), found.derivation),
@@ -185,6 +186,12 @@ def amount(value_milli: int | None) -> str:
     if value_milli is None:
         return "unknown"
     return f"{value_milli / 1000:g}" if abs(value_milli) < 10**9 else format_milli(value_milli)
+
+
+def about(value_milli: int) -> str:
+    """An amount of three digits."""
+    digits = max(0, len(str(abs(value_milli))) - 3)
+    return amount(round(value_milli, -digits))
 
 
 def ago(seconds: float) -> str:

@@ -10,7 +10,7 @@ const CURVES = ["current", "desired", "demand"];
 export function summary(chart) {
   const named = [...CURVES.map((name) => [name, chart[name]]), ...chart.loads.map((load) => [load.name, load.values])];
   const parts = named.map(([name, values]) => [name, range(values)]).filter(([, found]) => found);
-  return parts.map(([name, found]) => `${name[0].toUpperCase()}${name.slice(1)}: ${found.text}. `).join("");
+  return parts.length ? `In this time: ${parts.map(([name, found]) => `${name} ${found.text}`).join(", ")}. ` : "";
 }
 
 export function atMoment(chart, index) {
@@ -44,6 +44,8 @@ export function drawn(chart, width) {
   picture.append(cursor);
   return {
     picture,
+    left: LEFT,
+    right,
     nearest: (px) => {
       const at = start + ((px - LEFT) / (width - LEFT - right)) * span;
       let best = 0;

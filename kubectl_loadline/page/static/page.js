@@ -25,8 +25,11 @@ function draw(chart) {
   moment.hidden = chart.times.length < 2;
   found("at-moment").textContent = "";
   if (!chart.times.length) { place.replaceChildren(); return; }
-  const { picture, nearest, point } = drawn(chart, place.clientWidth);
+  const { picture, left, right, nearest, point } = drawn(chart, place.clientWidth);
   place.replaceChildren(picture);
+  // The thumb is below the moment that it means.
+  moment.style.marginLeft = `${left - 8}px`;
+  moment.style.width = `${place.clientWidth - left - right + 16}px`;
   moment.max = chart.times.length - 1;
   moment.value = moment.max;
   const showMoment = () => {
