@@ -242,7 +242,7 @@ async def test_only_rows_that_can_be_seen_have_a_sparkline(page, address, count)
     assert words.endswith("replicas in the last hour")
 
 
-async def test_the_first_questions_are_links_above_the_table(page, address, count):
+async def test_what_a_person_on_call_wants_first_is_a_link_above_the_table(page, address, count):
     await page.open(address)
     shown = "document.querySelector('#show-{} b').textContent"
     assert await page.evaluate(shown.format("all")) == str(count)

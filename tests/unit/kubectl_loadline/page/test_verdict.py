@@ -40,7 +40,7 @@ def test_a_status_of_the_same_decision_needs_no_sentence(status):
     assert difference(DECISION, status) == ""
 
 
-def test_the_count_that_was_desired_before_a_failure_is_no_difference():
+def test_the_count_that_was_desired_before_a_failure_makes_no_difference():
     undecided = msgspec.structs.replace(DECISION, desired_replicas=None)
     assert difference(undecided, AutoscalerStatus(current_replicas=13, desired_replicas=9)) == ""
     assert found(undecided).desired == 13

@@ -68,7 +68,7 @@ def test_it_leads_from_the_metric_to_the_final_count():
 def test_of_several_metrics_the_one_with_the_largest_proposal_decides():
     found = steps(changed(metrics=(CPU, QUEUE), winner=1))
     assert [each.decides for each in found[1:3]] == [False, True]
-    assert not any(each.decides for each in steps(DECISION)), "of one metric that is no news"
+    assert not any(each.decides for each in steps(DECISION)), "a single metric decides anyway"
 
 
 def test_a_policy_and_a_bound_are_rows_of_their_own():
