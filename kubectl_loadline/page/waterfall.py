@@ -199,7 +199,7 @@ def _changed(
     sentences = [text for each in found for text in _sentences(derivation, each)]
     names = [TITLES.get(each.name, each.name) for each in found if _sentences(derivation, each)]
     if derivation.lifted_to_min and hooks == _LAST:
-        sentences.append(f"From zero it starts with minReplicas, {derivation.min_replicas}.")
+        sentences.append(f"From zero, it starts at minReplicas ({derivation.min_replicas}).")
     if derivation.held and hooks == _LAST:
         sentences.append(f"It is {derivation.held}.")
     yield Step(
@@ -239,7 +239,7 @@ def _result(derivation: Derivation) -> Step:
     if derivation.is_dry_run:
         sentence += " In a dry run, nothing is carried out."
     if derivation.rescale_error:
-        sentence += f" But the scale could not be written: {derivation.rescale_error}."
+        sentence += f" However, the scale could not be written: {derivation.rescale_error}."
     desired = derivation.desired_replicas
     return Step(
         title="Desired",

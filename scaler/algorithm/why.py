@@ -52,12 +52,12 @@ def explain(derivation: Derivation, extensions: Extensions) -> str:
         lines.extend(f"  {line}" for line in bound_sentences(derivation.bound))
     lines.extend(f"  {line}" for line in _steps(derivation, extensions))
     if derivation.lifted_to_min:
-        lines.append(f"  From zero it starts with minReplicas, {derivation.min_replicas}.")
+        lines.append(f"  From zero, it starts at minReplicas ({derivation.min_replicas}).")
     if derivation.held:
         lines.append(f"  It is {derivation.held}.")
     lines.extend(f"  {remark_sentence(each)}" for each in derivation.remarks)
     if derivation.rescale_error:
-        lines.append(f"  But the scale could not be written: {derivation.rescale_error}.")
+        lines.append(f"  However, the scale could not be written: {derivation.rescale_error}.")
     return "\n".join(lines)
 
 
@@ -149,7 +149,7 @@ def _headline_by_metrics(derivation: Derivation) -> str:
             return f"keeps {_replicas(current)}: {_all_of(failed)} failed."
         return (
             f"keeps {_replicas(current)}: {failed} of {len(derivation.metrics)} metrics failed, and "
-            "with the others alone it would scale down, which may be too far."
+            "the others alone would scale it down, perhaps too far."
         )
     return f"{_step(derivation)}."
 
@@ -218,7 +218,7 @@ def _filled_in(metric: MetricDerivation) -> Iterator[str]:
     assumed = []
     if fill_in.missing_milli and any(fill_in.missing_milli.values()):
         # Careful when scaling down: a pod without a sample might be busy.
-        assumed.append("pods without a sample at their full share")
+        assumed.append("pods without a sample at full load")
     elif fill_in.missing_milli:
         assumed.append("pods without a sample at 0")
     if fill_in.unready_as_zero:
@@ -237,7 +237,7 @@ def _proposal(metric: MetricDerivation) -> str:
         case k if k in (WITHIN_TOLERANCE, WITHIN_TOLERANCE_AFTER_FILL_IN):
             return f"That is within the tolerance ({_band(metric.tolerances)}), so it keeps {kept}."
         case k if k == DIRECTION_CHANGED:
-            return f"That reverses the direction, so it keeps {kept}."
+            return f"That would reverse the direction, so it keeps {kept}."
         case k if k == COUNT_AGAINST_DIRECTION:
             return f"The count would go against the ratio, so it keeps {kept}."
         case _:
