@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from benchmarks.forecast_policies import policies
 from benchmarks.traces.replay import Setup, Step, replay
 from benchmarks.traces.trace import STEP_SECONDS, Trace
+from kubectl_loadline.colours import CURRENT, DEMAND, FORECAST, PROBLEM
 
 MINUTES_PER_DAY = 1440
 DAYS = 9
@@ -47,13 +48,22 @@ def main(file: Path) -> None:
         2, 1, figsize=(11, 6), sharex=True, height_ratios=(3, 1), layout="constrained"
     )
     days = [(each.unix_seconds - START) / 86400 for each in plain]
-    of_replicas.plot(days, [each / PER_REPLICA for each in loads], color="0.7", label="needed")
-    of_replicas.plot(days, _ready(plain), linewidth=1, label="ready without a forecast")
-    of_replicas.plot(days, _ready(forecast), linewidth=1, label="ready with a forecast")
+    demand = [each / PER_REPLICA for each in loads]
+    of_replicas.fill_between(days, demand, color=DEMAND.light, alpha=0.28, lw=0, label="demand")
+    for colour, label, steps in (
+        (CURRENT, "ready without a forecast", plain),
+        (FORECAST, "ready with a forecast", forecast),
+    ):
+        of_replicas.plot(days, _ready(steps), color=colour.light, linewidth=1.1, label=label)
     of_replicas.set_ylabel("replicas")
-    of_replicas.legend(loc="upper left", ncols=3)
-    of_added.plot(days, _added(forecast), drawstyle="steps-post", linewidth=0.8)
-    of_added.set_ylabel("added")
+    of_replicas.set_ylim(bottom=0)
+    figure.legend(loc="outside upper left", ncols=3, frameon=False)
+    of_added.fill_between(days, _added(forecast), color=FORECAST.light, step="post", lw=0.8)
+    of_added.set_ylim(bottom=0)
+    of_added.set_ylabel("added by\nthe forecast")
+    for axes in (of_replicas, of_added):
+        axes.margins(x=0)
+        axes.spines[["top", "right"]].set_visible(False)
     of_added.set_xlabel("days")
     _mark(forecast, days, of_replicas, of_added)
     figure.savefig(file, dpi=90)
@@ -82,7 +92,7 @@ def _mark(steps: list[Step], days: list[float], *places: Axes) -> None:
             continue
         if reasons[begin] not in ("Reliable", ""):
             for place in places:
-                place.axvspan(days[begin], days[index - 1], color="tab:red", alpha=0.12)
+                place.axvspan(days[begin], days[index - 1], color=PROBLEM.light, alpha=0.12, lw=0)
             top = places[-1].get_ylim()[1]
             places[-1].text(days[begin], top * 0.8, f" {reasons[begin]}", fontsize=8)
             print(f"{reasons[begin]}: day {days[begin]:.2f} to {days[index - 1]:.2f}")

@@ -56,7 +56,9 @@ def objects(count: int) -> Iterator[Json]:
             "kind": "LoadAutoscaler",
             "metadata": {"name": name, "namespace": namespace},
             "spec": spec,
-            "status": _status(state, failed=index % 97 == 7),
+            "status": _status(
+                state, failed=index % 97 == 7, scaled_minutes_ago=5 + 7 * (index % 40)
+            ),
         }
 
 
@@ -95,26 +97,70 @@ async def populate(cluster: Cluster, count: int) -> None:
             body = msgspec.json.encode({**created, "status": each["status"]})
             await client.replace(f"{path}/{each['metadata']['name']}/status", body)
 
+    event = scaled_event(first, at=_time(time.time() - 600))
+    path = f"/api/v1/namespaces/{first['namespace']}/events"
     try:
         await asyncio.gather(*map(create, objects(count)))
+        await client.create(path, msgspec.json.encode(event))
     finally:
         await client.close()
 
 
-def recorded_day(namespace: str, name: str, *, until_unix_seconds: float) -> str:
-    """A day of both counts in OpenMetrics, for `promtool tsdb create-blocks-from openmetrics`."""
-    labels = f'{{namespace="{namespace}",name="{name}",kind="LoadAutoscaler"}}'
+def recorded_day(count: int, *, until_unix_seconds: float) -> str:
+    """In OpenMetrics, for `promtool tsdb create-blocks-from openmetrics`: a day of the first one, the last hour of the others."""
     start = int(until_unix_seconds) - DAY_SECONDS
     times = range(start, int(until_unix_seconds), RECORDED_STEP_SECONDS)
-    wanted = [round(8 + 6 * math.sin(at / DAY_SECONDS * 4 * math.tau)) for at in times]
+    load = [240.0 + 180.0 * math.sin(at / DAY_SECONDS * 4 * math.tau) for at in times]
+    demand = [math.ceil(each / 30) for each in load]
+    desired = [min(each, 12) for each in demand]
     # The window of 5 minutes delays a scale-down.
-    current = [max(wanted[max(0, index - 5) : index + 1]) for index in range(len(wanted))]
-    lines = []
-    for which, counts in (("current", current), ("desired", wanted)):
-        metric = f"loadline_scaler_autoscaler_status_{which}_replicas"
-        lines.append(f"# TYPE {metric} gauge")
-        lines += (f"{metric}{labels} {count} {at}" for at, count in zip(times, counts, strict=True))
+    current = [max(desired[max(0, index - 5) : index + 1]) for index in range(len(desired))]
+    names = [each["metadata"] for each in objects(count)]
+    first = _labels(names[0])
+    samples: dict[str, list[str]] = {name: [] for name in _RECORDED}
+    for at, *values in zip(times, current, desired, demand, load, strict=True):
+        found = dict(zip(_RECORDED, (*values, 2, 12), strict=True))
+        for name, value in found.items():
+            labels = f'{first},metric="queue_length"' if name == "metric_value" else first
+            samples[name].append(f"{_OF_SCALER}{name}{{{labels}}} {value:g} {at}")
+    for index, each in enumerate(names[1:], 1):
+        for at in times[-60:]:
+            value = 8 + round(6 * math.sin(at / 1200 + index))
+            line = f"{_OF_SCALER}status_current_replicas{{{_labels(each)}}} {value} {at}"
+            samples["status_current_replicas"].append(line)
+    lines = [
+        line
+        for name, found in samples.items()
+        for line in (f"# TYPE {_OF_SCALER}{name} gauge", *found)
+    ]
     return "\n".join([*lines, "# EOF", ""])
+
+
+_OF_SCALER: Final = "loadline_scaler_autoscaler_"
+_RECORDED: Final = (
+    "status_current_replicas",
+    "status_desired_replicas",
+    "proposed_replicas",
+    "metric_value",
+    "effective_min_replicas",
+    "effective_max_replicas",
+)
+
+
+def _labels(metadata: Json) -> str:
+    return f'namespace="{metadata["namespace"]}",name="{metadata["name"]}",kind="LoadAutoscaler"'
+
+
+def scaled_event(metadata: Json, *, at: str) -> Json:
+    """As the scaler writes it."""
+    return {
+        "metadata": {"name": f"{metadata['name']}.1", "namespace": metadata["namespace"]},
+        "involvedObject": {"kind": "LoadAutoscaler", **metadata},
+        "type": "Normal",
+        "reason": "SuccessfulRescale",
+        "message": "New size: 8; reason: external metric queue_length(nil) above target",
+        "lastTimestamp": at,
+    }
 
 
 def _metric() -> Json:
@@ -124,7 +170,9 @@ def _metric() -> Json:
     return {"type": "External", "external": {"metric": metric, "target": target}}
 
 
-def _status(state: tuple[int, int, dict[str, str], Json], *, failed: bool) -> Json:
+def _status(
+    state: tuple[int, int, dict[str, str], Json], *, failed: bool, scaled_minutes_ago: int
+) -> Json:
     replicas, wanted, reasons, decision = state
     limited = reasons.get("ScalingLimited")
     conditions = [
@@ -146,6 +194,7 @@ def _status(state: tuple[int, int, dict[str, str], Json], *, failed: bool) -> Js
         for index in range(10)
     ]
     return {
+        "lastScaleTime": _time(now - 60 * scaled_minutes_ago),
         "currentReplicas": replicas,
         "desiredReplicas": wanted,
         "currentMetrics": [],
@@ -156,11 +205,14 @@ def _status(state: tuple[int, int, dict[str, str], Json], *, failed: bool) -> Js
 
 
 def _condition(type_: str, status: str, reason: str, message: str) -> Json:
-    at = time_from_unix(time.time()).isoformat().replace("+00:00", "Z")
     return {
         "type": type_,
         "status": status,
         "reason": reason,
         "message": message,
-        "lastTransitionTime": at,
+        "lastTransitionTime": _time(time.time()),
     }
+
+
+def _time(unix_seconds: float) -> str:
+    return time_from_unix(unix_seconds).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -299,12 +299,10 @@ def _literal(arguments: Sequence[ast.expr]) -> tuple[str, ...]:
 
 def _of_autoscalers() -> Iterator[tuple[str, str]]:
     """The name and the meaning of each metric of autoscalers."""
-    yield (
-        "status_condition",
-        "1 if the condition of the label `condition` is True, 0 if it is False or Unknown.",
-    )
     for name, meaning, _ in autoscaler_metrics._METRICS:  # noqa: SLF001 - the list is not exported otherwise
         yield name, meaning
+    for name, meaning, label, _ in autoscaler_metrics._LABELLED:  # noqa: SLF001 - as above
+        yield name, f"{meaning} One sample for each `{label}`."
     for extension in EXTENSIONS:
         for gauge in extension.gauges:
             yield gauge.name, gauge.help

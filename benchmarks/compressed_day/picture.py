@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from benchmarks.compressed_day.outcome import Sample, at
+from kubectl_loadline.colours import CURRENT, DEMAND, FORECAST, PROBLEM
 
 Axes = Any  # not typed by matplotlib's stubs
-NEEDED, WITH, WITHOUT, SUSPENDED = "#8b949e", "#2f6fb0", "#e4772e", "#c0392b"
+NEEDED, WITH, WITHOUT, SUSPENDED = (each.light for each in (DEMAND, FORECAST, CURRENT, PROBLEM))
 MANY_HOURS = 12
 SECONDS_PER_HOUR = 3600
 
@@ -24,7 +25,7 @@ def draw(samples: Sequence[Sample], path: Path) -> None:
     hours = [_hour(each) for each in samples]
     needed = [each.needed for each in samples]
     replicas.fill_between(
-        hours, needed, color=NEEDED, alpha=0.35, lw=0, label="needed", step="post"
+        hours, needed, color=NEEDED, alpha=0.28, lw=0, label="demand", step="post"
     )
     for color, label, ready in (
         (WITHOUT, "ready without a forecast", [each.without_forecast.ready for each in samples]),

@@ -20,7 +20,7 @@ from kubectl_loadline.page.address_file import address_file
 from kubectl_loadline.page.autoscalers import watched
 from kubectl_loadline.page.deciding import Deciding
 from kubectl_loadline.page.guard import new_token
-from kubectl_loadline.page.series import PictureSource
+from kubectl_loadline.page.series import History
 from kubectl_loadline.page.server import Page
 from kubectl_loadline.terminal.exit_codes import OK
 from scaler.runtime.clients import Clients
@@ -58,11 +58,13 @@ async def _serve(given: Namespace) -> int:
             await autoscalers.start(background)
         # From now on the page waits, and not the user of the terminal.
         session.progress.end()
-        pictures = PictureSource(session, url=given.prometheus_url, adapter=given.program)
-        stack.push_async_callback(pictures.close)
+        history = History(
+            session, autoscalers.collected, url=given.prometheus_url, adapter=given.program
+        )
+        stack.push_async_callback(history.close)
         token = new_token()
         runner = web.AppRunner(
-            Page(token, autoscalers, deciding, pictures).application(),
+            Page(token, autoscalers, deciding, history).application(),
             access_log=None,
             shutdown_timeout=SHUTDOWN_SECONDS,
         )

@@ -1,8 +1,10 @@
 """The rows of every autoscaler, kept up to date by one watch per kind."""
 
+import time
 from collections.abc import Collection, Sequence
 
 from kubectl_loadline.cluster.autoscaler_name import KINDS, short_name
+from kubectl_loadline.page.collected import Collected
 from kubectl_loadline.status.row import Row, row_of
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
@@ -23,6 +25,7 @@ class Autoscalers:
     ) -> None:
         self._refused = refused
         self._rows: dict[str, Row] = {}
+        self.collected = Collected(time.time())
         self._caches = [self._cache(client, kind, namespace) for kind, namespace in scopes]
         namespaces = {namespace for _, namespace in scopes}
         self.namespace = namespaces.pop() if len(namespaces) == 1 else ""
@@ -54,8 +57,11 @@ class Autoscalers:
             if new is not None:
                 row = row_of(new, kind)
                 self._rows[row.key] = row
+                self.collected.note(row, time.time())
             elif old is not None:
-                self._rows.pop(f"{short_name(kind)}/{old.key}", None)
+                key = f"{short_name(kind)}/{old.key}"
+                self._rows.pop(key, None)
+                self.collected.forget(key)
 
         return WatchCache(client, kind.collection(namespace), Autoscaler, on_change=changed)
 

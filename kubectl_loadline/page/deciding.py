@@ -12,6 +12,7 @@ from kubectl_loadline.cluster.programs import scaler_of
 from kubectl_loadline.cluster.scaler_decisions import decision_of
 from kubectl_loadline.cluster.scaler_settings import settings_in_cluster
 from kubectl_loadline.decisions.simulated import Simulation, simulate
+from kubectl_loadline.page.events import selector_of
 from kubectl_loadline.page.remembered import RememberedReader
 from kubectl_loadline.status.row import Row
 from scaler.algorithm.decision import Decision
@@ -27,7 +28,7 @@ REMEMBERED_SECONDS = 15.0
 
 
 class ExplainedDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A derivation, and in one sentence where it comes from."""
+    """A derivation, and who has made it: the end of a sentence that begins with a time."""
 
     derivation: Derivation
     source: str
@@ -77,11 +78,11 @@ class Deciding:
             )
         except (Unreachable, Unavailable) as error:
             decision = await self.simulated(kind, row, {})
-            source = f"Computed here with your rights, because {error}."
+            source = f"computed on this machine with your rights, because {str(error).rstrip('.')}"
             return ExplainedDecision(derivation=decision.derivation, source=source)
         return ExplainedDecision(
             derivation=decoded(body, STEP_TYPES),
-            source=f"The last decision of the {scaler}.",
+            source=f"by the {scaler}",
         )
 
     async def simulated(
@@ -101,6 +102,11 @@ class Deciding:
             replicas=replicas,
         )
         return await simulate(simulation, self._kube, self._metrics, self._mapper)
+
+    async def events(self, kind: WatchedKind, row: Row) -> bytes:
+        """The list of its events. Raises `StatusError` and `Unavailable`."""
+        path = f"/api/v1/namespaces/{row.namespace}/events"
+        return await self._kube.get(path, {"fieldSelector": selector_of(kind.kind, row.name)})
 
     async def object(self, kind: WatchedKind, row: Row) -> bytes:
         """The autoscaler as it is now. Raises `StatusError` and `Unavailable`."""

@@ -15,8 +15,14 @@ _Key = Callable[[Row], Any]
 
 
 def _attention(row: Row) -> tuple[object, ...]:
-    """Problems first, then what is limited, then those that want a change."""
-    return (not row.has_problem, not row.limited_by, row.current == row.desired, *_name(row))
+    """Problems first, then those at their maximum, those that something else limits, and those that want a change."""
+    return (
+        not row.has_problem,
+        "max" not in row.limited_by,
+        not row.limited_by,
+        row.current == row.desired,
+        *_name(row),
+    )
 
 
 def _name(row: Row) -> tuple[str, ...]:
@@ -29,12 +35,23 @@ ORDERS: Final[Mapping[str, _Key]] = {
     "target": lambda row: (row.target, *_name(row)),
     "current": lambda row: (-1 if row.current is None else row.current, *_name(row)),
     "desired": lambda row: (-1 if row.desired is None else row.desired, *_name(row)),
+    "scaled": lambda row: (-(row.last_scaled_unix_seconds or 0.0), *_name(row)),
 }
+RECENT_SECONDS: Final = 900.0
+ALL: Final = ""
+SHOWS: Final[Mapping[str, str]] = {
+    ALL: "All",
+    "problems": "Need a repair",
+    "maximum": "At their maximum",
+    "recent": "Scaled in the last 15 minutes",
+}
+"""What a person on call asks first, and how many autoscalers there are of each."""
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """The filters, the order and the page. Empty texts mean any."""
 
+    show: str = ALL
     text: str = ANY
     limit: str = ANY
     kind: str = ANY
@@ -69,7 +86,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...]
     found: int
     total: int
-    problems: int
+    counts: Mapping[str, int]
+    """Of all autoscalers, by the keys of `SHOWS`."""
     page: int
     pages: int
 
@@ -79,7 +97,9 @@ def selection_of(query: Mapping[str, str]) -> Selection:
     page = query.get("page", "")
     order = query.get("order", "")
     limit = query.get("limit", "")
+    show = query.get("show", "")
     return Selection(
+        show=show if show in SHOWS else ALL,
         text=query.get("text", "").strip().lower()[:200],
         limit=limit if limit in LIMITS else ANY,
         kind=query["kind"] if query.get("kind") in ("la", "hpa") else ANY,
@@ -90,10 +110,13 @@ def selection_of(query: Mapping[str, str]) -> Selection:
     )
 
 
-def shown(rows: Iterable[Row], selection: Selection) -> Shown:
+def shown(rows: Iterable[Row], selection: Selection, now_unix_seconds: float) -> Shown:
     """Filter, sort and take one page. A page behind the last one is the last one."""
     every = list(rows)
-    found = [row for row in every if _matches(row, selection)]
+    of_show = {
+        show: [row for row in every if _is_of(show, row, now_unix_seconds)] for show in SHOWS
+    }
+    found = [row for row in of_show[selection.show] if _matches(row, selection)]
     found.sort(key=ORDERS[selection.order], reverse=selection.descending)
     pages = max(1, -(-len(found) // PAGE_ROWS))
     page = min(selection.page, pages)
@@ -101,10 +124,23 @@ def shown(rows: Iterable[Row], selection: Selection) -> Shown:
         rows=tuple(found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]),
         found=len(found),
         total=len(every),
-        problems=sum(1 for row in every if row.has_problem),
+        counts={show: len(found) for show, found in of_show.items()},
         page=page,
         pages=pages,
     )
+
+
+def _is_of(show: str, row: Row, now_unix_seconds: float) -> bool:
+    match show:
+        case "problems":
+            return row.has_problem
+        case "maximum":
+            return "max" in row.limited_by
+        case "recent":
+            scaled = row.last_scaled_unix_seconds
+            return scaled is not None and now_unix_seconds - scaled <= RECENT_SECONDS
+        case _:
+            return True
 
 
 def _matches(row: Row, selection: Selection) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from wire.api.quoting import go_quote
 from wire.api.status import Unavailable
-from wire.prometheus.query_api import PrometheusQueries
+from wire.prometheus.query_api import PrometheusQueries, RangeSeries
 from wire.prometheus.transport import NoAnswer, Transport
 
 CURRENT: Final = "current"
@@ -74,14 +74,27 @@ class NoCredentials(msgspec.Struct, frozen=True):
 
 async def recorded(url: str, query: str, *, start: float, end: float, step: float) -> Series:
     """Value by Unix time. Raises `Unavailable` with the reason that Prometheus gives."""
+    found = await recorded_series(url, query, start=start, end=end, step=step)
+    return {at: value for each in found for at, value in each.samples.items()}
+
+
+async def recorded_series(
+    url: str,
+    query: str,
+    *,
+    start: float,
+    end: float,
+    step: float,
+    bytes_max: int = RESPONSE_BYTES_MAX,
+) -> tuple[RangeSeries, ...]:
+    """All series of a query. Raises `Unavailable` with the reason that Prometheus gives."""
     # The certificate of a pod does not name 127.0.0.1, and no credentials are sent.
     credentials = NoCredentials(verifies=urlsplit(url).hostname != "127.0.0.1")
     transport = Transport(url, credentials, user_agent="kubectl-loadline", verb="POST")
-    queries = PrometheusQueries(transport, seconds=TIMEOUT_SECONDS, bytes_max=RESPONSE_BYTES_MAX)
+    queries = PrometheusQueries(transport, seconds=TIMEOUT_SECONDS, bytes_max=bytes_max)
     try:
-        found = await queries.range(query, start=start, end=end, step=step)
+        return (await queries.range(query, start=start, end=end, step=step)).series
     except NoAnswer as error:
         raise Unavailable(f"Prometheus cannot be read: {error.cause}") from error
     finally:
         await queries.close()
-    return {at: value for each in found.series for at, value in each.samples.items()}

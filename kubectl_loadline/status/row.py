@@ -69,6 +69,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     limited_by: tuple[str, ...] = ()
     reason: str = ""
     dry_run: bool = False
+    last_scaled_unix_seconds: float | None = None
 
     @property
     def key(self) -> str:
@@ -107,17 +108,25 @@ def row_of(autoscaler: Autoscaler, kind: WatchedKind) -> Row:
     if status.schedule is not None:
         found = {"min": status.schedule.min_replicas, "max": status.schedule.max_replicas}
         bounds = {name: value for name, value in found.items() if value is not None}
-    limits = set(_limits(status))
+    limited_by = limits_of(status)
     # Without the scale of the target nothing is known of its replicas; the counts of the status are then 0.
-    is_known = "target" not in limits
+    is_known = "target" not in limited_by
+    scaled = status.last_scale_time
     return msgspec.structs.replace(
         row,
         **bounds,
         current=status.current_replicas if is_known else None,
         desired=status.desired_replicas if is_known else None,
-        limited_by=tuple(each for each in LIMITS if each in limits),
+        limited_by=limited_by,
         reason=_reason(status),
+        last_scaled_unix_seconds=None if scaled is None else scaled.timestamp(),
     )
+
+
+def limits_of(status: AutoscalerStatus) -> tuple[str, ...]:
+    """What holds or limits the count, in the order of `LIMITS`."""
+    found = set(_limits(status))
+    return tuple(each for each in LIMITS if each in found)
 
 
 def _limits(status: AutoscalerStatus) -> Iterator[str]:

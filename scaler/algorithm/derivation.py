@@ -68,6 +68,14 @@ class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
     """What `why` says instead of the numbers, where something made a proposal in spite of the failure."""
 
 
+def value_for_target(metric: MetricDerivation) -> float | None:
+    """The value that is compared with the target: percent for a utilization, else that for each pod or for all of them."""
+    if metric.utilization_percent is not None:
+        return float(metric.utilization_percent)
+    value_milli = metric.average_milli if metric.value_milli is None else metric.value_milli
+    return None if value_milli is None else value_milli / 1000
+
+
 class Stabilization(msgspec.Struct, frozen=True, kw_only=True):
     """What the recent recommendations did. `deciding_*` name the one that decided, if any did.
 

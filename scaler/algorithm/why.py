@@ -41,23 +41,23 @@ _NAMES_SHOWN_MAX = 5
 def explain(derivation: Derivation, extensions: Extensions) -> str:
     """The whole explanation, several lines."""
     lines = [
-        f"{derivation.autoscaler} {_headline(derivation)}",
-        *(f"  - {_metric(each)}" for each in derivation.metrics),
+        f"{derivation.autoscaler} {headline(derivation)}",
+        *(f"  - {metric_sentence(each)}" for each in derivation.metrics),
         *(f"  {line}" for line in _combination(derivation)),
     ]
     stabilization = derivation.stabilization
     if stabilization is not None and stabilization.reason != READY_FOR_NEW_SCALE:
-        lines.append(f"  {_stabilization(stabilization, derivation)}")
+        lines.append(f"  {stabilization_sentence(stabilization, derivation)}")
     if derivation.bound is not None:
-        lines.extend(f"  {line}" for line in _bound(derivation.bound))
+        lines.extend(f"  {line}" for line in bound_sentences(derivation.bound))
     lines.extend(f"  {line}" for line in _steps(derivation, extensions))
     if derivation.lifted_to_min:
-        lines.append(f"  From zero it starts with minReplicas, {derivation.min_replicas}.")
+        lines.append(f"  From zero, it starts at minReplicas ({derivation.min_replicas}).")
     if derivation.held:
         lines.append(f"  It is {derivation.held}.")
-    lines.extend(f"  {_remark(each)}" for each in derivation.remarks)
+    lines.extend(f"  {remark_sentence(each)}" for each in derivation.remarks)
     if derivation.rescale_error:
-        lines.append(f"  But the scale could not be written: {derivation.rescale_error}.")
+        lines.append(f"  However, the scale could not be written: {derivation.rescale_error}.")
     return "\n".join(lines)
 
 
@@ -105,7 +105,7 @@ def _summary(derivation: Derivation, extensions: Extensions) -> str:
     if derivation.rescale_error:
         return f"wanted {derivation.desired_replicas} replicas, but the scale could not be written"
     if derivation.stabilization is None or derivation.winner is None:
-        return _headline(derivation)
+        return headline(derivation)
     parts = [f"{derivation.metrics[derivation.winner].name} proposes {derivation.proposed}"]
     if derivation.stabilization.reason != READY_FOR_NEW_SCALE:
         parts.append(f"recent recommendations hold it at {derivation.stabilization.stabilized}")
@@ -113,10 +113,11 @@ def _summary(derivation: Derivation, extensions: Extensions) -> str:
         parts.append(f"limited to {derivation.bound.after} ({derivation.bound.reason})")
     parts.extend(message for _, message in _holds(derivation, extensions))
     parts.extend(each.message for each in derivation.remarks if each.holds)
-    return f"{_headline(derivation).rstrip('.')}: {'; '.join(parts)}"
+    return f"{headline(derivation).rstrip('.')}: {'; '.join(parts)}"
 
 
-def _headline(derivation: Derivation) -> str:
+def headline(derivation: Derivation) -> str:
+    """What happens, without the name of the autoscaler: "stays at 5 replicas."."""
     current = derivation.current_replicas
     match derivation.branch:
         case Branch.NO_SCALE:
@@ -148,7 +149,7 @@ def _headline_by_metrics(derivation: Derivation) -> str:
             return f"keeps {_replicas(current)}: {_all_of(failed)} failed."
         return (
             f"keeps {_replicas(current)}: {failed} of {len(derivation.metrics)} metrics failed, and "
-            "with the others alone it would scale down, which may be too far."
+            "the others alone would scale it down, perhaps too far."
         )
     return f"{_step(derivation)}."
 
@@ -161,13 +162,22 @@ def _step(derivation: Derivation) -> str:
     return f"{verb} from {current} to {_replicas(desired)}"
 
 
-def _metric(metric: MetricDerivation) -> str:
+def metric_sentence(metric: MetricDerivation) -> str:
+    """From its value to its proposal, with its name."""
+    if metric.sentence or metric.failure:
+        return metric_details(metric)
+    return f"{metric.name}: {metric_details(metric)}"
+
+
+def metric_details(metric: MetricDerivation) -> str:
+    """From its value to its proposal."""
     if metric.sentence:
         return metric.sentence
     if metric.failure:
         return f"{metric.type} metric failed: {metric.failure}."
-    sentences = [f"{metric.name}: {_measured(metric)} for a target of {metric.target}"]
-    sentences[0] += f", ratio {_ratio(metric.usage_ratio)}."
+    sentences = [
+        f"{_measured(metric)} for a target of {metric.target}, ratio {_ratio(metric.usage_ratio)}."
+    ]
     if metric.computed_from:
         sentences.append(f"Computed from {metric.computed_from}.")
     if metric.groups is not None:
@@ -208,7 +218,7 @@ def _filled_in(metric: MetricDerivation) -> Iterator[str]:
     assumed = []
     if fill_in.missing_milli and any(fill_in.missing_milli.values()):
         # Careful when scaling down: a pod without a sample might be busy.
-        assumed.append("pods without a sample at their full share")
+        assumed.append("pods without a sample at full load")
     elif fill_in.missing_milli:
         assumed.append("pods without a sample at 0")
     if fill_in.unready_as_zero:
@@ -227,7 +237,7 @@ def _proposal(metric: MetricDerivation) -> str:
         case k if k in (WITHIN_TOLERANCE, WITHIN_TOLERANCE_AFTER_FILL_IN):
             return f"That is within the tolerance ({_band(metric.tolerances)}), so it keeps {kept}."
         case k if k == DIRECTION_CHANGED:
-            return f"That reverses the direction, so it keeps {kept}."
+            return f"That would reverse the direction, so it keeps {kept}."
         case k if k == COUNT_AGAINST_DIRECTION:
             return f"The count would go against the ratio, so it keeps {kept}."
         case _:
@@ -242,33 +252,39 @@ def _combination(derivation: Derivation) -> Iterator[str]:
         yield f"The largest proposal decides: {winner.proposal}, by {winner.name}."
 
 
-def _stabilization(stabilization: Stabilization, derivation: Derivation) -> str:
+def stabilization_sentence(stabilization: Stabilization, derivation: Derivation) -> str:
+    """Which recommendation of its window decided."""
     made_at = stabilization.deciding_made_at_unix_seconds
-    age = "" if made_at is None else f" of {derivation.made_at_unix_seconds - made_at:.0f} s ago"
+    age = (
+        "," if made_at is None else f", made {derivation.made_at_unix_seconds - made_at:.0f} s ago,"
+    )
     is_up = stabilization.reason == "ScaleUpStabilized"
     window = stabilization.up_window_seconds if is_up else stabilization.down_window_seconds
     return (
         f"Stabilization: the {'lowest' if is_up else 'highest'} recommendation of the last "
-        f"{window:g} s is {stabilization.deciding_replicas}{age}, so {stabilization.recommended} "
+        f"{window:g} s is {stabilization.deciding_replicas}{age} so {stabilization.recommended} "
         f"becomes {stabilization.stabilized}."
     )
 
 
-def _remark(remark: Remark) -> str:
+def remark_sentence(remark: Remark) -> str:
+    """With what only `why` prints."""
     sentence = f"{remark.message[:1].upper()}{remark.message[1:]}."
     return f"{sentence} {remark.detail}" if remark.detail else sentence
 
 
-def _bound(bound: Bound) -> Iterator[str]:
+def bound_sentences(bound: Bound) -> Iterator[str]:
+    """What a scaling policy or a bound changed."""
     if bound.rate is not None and bound.reason in (SCALE_UP_LIMIT, SCALE_DOWN_LIMIT):
-        yield f"Rate: {_rate(bound.rate)}, so {bound.before} becomes {bound.after}."
+        yield f"Rate: {rate_sentence(bound.rate)}, so {bound.before} becomes {bound.after}."
     elif bound.reason == TOO_FEW_REPLICAS:
         yield f"minReplicas is {bound.min_replicas}, so {bound.before} becomes {bound.after}."
     elif bound.reason != DESIRED_WITHIN_RANGE:
         yield f"maxReplicas is {bound.max_replicas}, so {bound.before} becomes {bound.after}."
 
 
-def _rate(rate: Rate) -> str:
+def rate_sentence(rate: Rate) -> str:
+    """How far this reconcile may go, without a full stop."""
     if rate.select_policy == "Disabled":
         return f"scaling {rate.direction} is disabled in spec.behavior"
     if not rate.policies:

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 from prometheus_client.core import GaugeMetricFamily
 
-from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.derivation import Derivation, value_for_target
 from scaler.algorithm.settings import Settings
-from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, ConditionStatus
+from scaler.algorithm.simulated_readings import names_of
+from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, ConditionStatus, metrics_of
 from wire.process.crashes import Crashes
 
 _PREFIX = "loadline_scaler_autoscaler_"
@@ -67,6 +68,11 @@ _METRICS: tuple[tuple[str, str, Callable[[_Seen], Number]], ...] = (
         _of_decision(lambda decision: decision.max_replicas),
     ),
     (
+        "proposed_replicas",
+        "Replicas that the metrics of the last decision propose, before windows, policies and limits.",
+        _of_decision(lambda decision: decision.proposed),
+    ),
+    (
         "status_current_replicas",
         "Replicas of the target at the last reconcile.",
         _of_status(lambda status: status.current_replicas),
@@ -96,8 +102,41 @@ def _conditions(seen: _Seen) -> _Samples:
     )
 
 
+def _metric_values(seen: _Seen) -> _Samples:
+    if seen.derivation is None:
+        return
+    names: set[str] = set()
+    specs = metrics_of(seen.autoscaler.spec)
+    # The spec may have been edited since the decision.
+    for position, (spec, metric) in enumerate(zip(specs, seen.derivation.metrics, strict=False)):
+        name = next(iter(names_of(spec)), "")
+        if name in names:
+            name = f"{name}#{position + 1}"
+        names.add(name)
+        value = value_for_target(metric)
+        if value is not None:
+            yield ((name,), value)
+
+
+_LABELLED: tuple[tuple[str, str, str, Callable[[_Seen], _Samples]], ...] = (
+    (
+        "status_condition",
+        "1 if the condition of an autoscaler is True, 0 if it is False or Unknown.",
+        "condition",
+        _conditions,
+    ),
+    (
+        "metric_value",
+        "Value of a metric in the last decision, as its target is written: percent, for each pod, or for the whole target.",
+        "metric",
+        _metric_values,
+    ),
+)
+"""Name, help, label and samples of those with one sample for each value of a label."""
+
+
 class AutoscalerMetrics:
-    """One sample per autoscaler and metric, and one per condition."""
+    """One sample for each autoscaler and figure, one for each condition, and one for each metric that it is scaled by."""
 
     def __init__(
         self,
@@ -136,13 +175,10 @@ class AutoscalerMetrics:
             family = GaugeMetricFamily(_PREFIX + name, text, labels=labels)
             self._add(family, seen, partial(_sample, number))
             yield family
-        conditions = GaugeMetricFamily(
-            _PREFIX + "status_condition",
-            "1 if the condition of an autoscaler is True, 0 if it is False or Unknown.",
-            labels=(*labels, "condition"),
-        )
-        self._add(conditions, seen, _conditions)
-        yield conditions
+        for name, text, label, samples_of in _LABELLED:
+            family = GaugeMetricFamily(_PREFIX + name, text, labels=(*labels, label))
+            self._add(family, seen, samples_of)
+            yield family
 
     def _add(
         self, family: GaugeMetricFamily, seen: list[_Seen], samples_of: Callable[[_Seen], _Samples]

@@ -28,7 +28,9 @@ from testbed.waiting import until
 SIZES = [int(each) for each in os.environ.get("PAGE_AUTOSCALERS", "10").split(",")]
 PICTURES = Path("out/page")
 AXE = os.environ.get("AXE", "")
-TAB, RIGHT, ENTER = 9, 39, 13
+WIDTHS = (360, 1280, 1920)
+"""A phone, a laptop and a wide screen."""
+TAB, LEFT, RIGHT, ENTER = 9, 37, 39, 13
 
 
 @pytest.fixture(scope="module", params=SIZES)
@@ -60,12 +62,11 @@ def first() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def history(first: dict[str, str], tmp_path_factory) -> Iterator[PrometheusServer]:
-    """A Prometheus with the last day of the first autoscaler."""
+def history(count: int, tmp_path_factory) -> Iterator[PrometheusServer]:
+    """A Prometheus with the last day of the first autoscaler, and the last hour of the others."""
     directory: Path = tmp_path_factory.mktemp("history")
     file = directory / "day.om"
-    text = recorded_day(first["namespace"], first["name"], until_unix_seconds=time.time())
-    file.write_text(text)
+    file.write_text(recorded_day(count, until_unix_seconds=time.time()))
     subprocess.run(
         [assets.find("promtool"), "tsdb", "create-blocks-from", "openmetrics", file, directory / "storage"],
         check=True,
@@ -125,9 +126,27 @@ async def violations(page: Chromium) -> list[dict[str, Any]]:
 
 
 async def shown_wholly(page: Chromium) -> None:
-    """The decision, the result of the sliders, and the picture."""
+    """The decision, the result of the sliders, and the chart."""
     await page.wait_for("document.querySelector('#result .headline')")
-    await page.wait_for("document.querySelector('#picture canvas')")
+    await page.wait_for("document.querySelector('#chart svg')")
+
+
+async def resize(page: Chromium, width: int, height: int = 900) -> None:
+    await page.send(
+        "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
+    )  # fmt: skip
+
+
+async def in_scheme(page: Chromium, scheme: str) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    await page.send("Emulation.setEmulatedMedia", features=features)
+
+
+async def pictured(page: Chromium, name: str, width: int) -> None:
+    """The whole page, not only what is visible."""
+    height = await page.evaluate("document.documentElement.scrollHeight")
+    await resize(page, width, height)
+    await page.picture(PICTURES / f"{name}.png")
 
 
 async def test_the_list_is_painted_at_once_and_filtered_while_typing(page, address, count):
@@ -135,7 +154,6 @@ async def test_the_list_is_painted_at_once_and_filtered_while_typing(page, addre
     print(f"{count} autoscalers: first paint of the list after {await first_paint_ms(page):.0f} ms")
     rows = await page.evaluate("document.querySelectorAll('tbody tr').length")
     assert rows == min(count, 50)
-    await page.picture(PICTURES / f"list-{count}.png")
     script = """new Promise(done => {
       const text = document.getElementById('text'); const at = performance.now();
       document.body.addEventListener('htmx:afterSettle', () => done(performance.now() - at), {once: true});
@@ -151,24 +169,117 @@ async def test_one_autoscaler_has_its_reason_its_day_and_sliders(page, details, 
     await page.open(details)
     print(f"{count} autoscalers: first paint of one after {await first_paint_ms(page):.0f} ms")
     await shown_wholly(page)
-    text = await page.evaluate("document.getElementById('picture-text').textContent")
-    assert "Recorded by Prometheus" in text
-    assert "Replicas: " in text
+    text = "document.getElementById('chart-text').textContent"
+    found = await page.evaluate(text)
+    for expected in (
+        "Current: ",
+        "Desired: ",
+        "Demand: ",
+        "Queue_length: ",
+        "Recorded by Prometheus",
+    ):
+        assert expected in found
+    curves = "[...document.querySelectorAll('#chart .label')].map(each => each.textContent.split(' ')[0])"  # fmt: skip
+    assert set(await page.evaluate(curves)) == {
+        "load",
+        "demand",
+        "current",
+        "desired",
+        "min",
+        "max",
+    }
+    assert await page.evaluate("document.querySelectorAll('#chart .event').length") == 1
+    listed = await page.evaluate("document.querySelector('#events li').textContent")
+    assert (
+        "SuccessfulRescale New size: 8; reason: external metric queue_length above target" in listed
+    )
     await page.evaluate("document.querySelector('#hours-shown').value = '24'")
     await page.evaluate(
         "document.querySelector('#hours-shown').dispatchEvent(new Event('change', {bubbles: true}))"
     )
-    await page.wait_for("document.getElementById('picture-text').textContent.includes('per 150 s')")
-    await page.send(
-        "Emulation.setDeviceMetricsOverride", width=1280, height=1250, deviceScaleFactor=1, mobile=False
-    )  # fmt: skip
-    await page.picture(PICTURES / f"one-{count}.png")
+    await page.wait_for(f"{text}.includes('per 150 s')")
+
+
+async def test_the_decision_is_an_ordered_list_from_the_metric_to_the_final_count(page, details):
+    await page.open(details)
+    await shown_wholly(page)
+    titles = "[...document.querySelectorAll('#why + ol .title')].map(each => each.textContent)"
+    found = await page.evaluate(titles)
+    assert found[0] == "Current"
+    assert found[1].startswith("external metric queue_length{queue=")
+    assert found[-1] == "Desired"
+    headline = await page.evaluate("document.querySelector('#decision .headline').textContent")
+    last = "[...document.querySelectorAll('#why + ol .sentence')].at(-1).textContent"
+    assert await page.evaluate(last) == headline
+
+
+async def test_the_keyboard_reads_any_moment_of_the_chart(page, details):
+    await page.open(details)
+    await shown_wholly(page)
+    await page.evaluate("document.getElementById('moment').focus()")
+    await page.press("ArrowLeft", code=LEFT)
+    spoken = await page.evaluate("document.getElementById('moment').getAttribute('aria-valuetext')")
+    assert spoken == await page.evaluate("document.getElementById('at-moment').textContent")
+    for expected in ("queue_length ", "current ", "desired ", "demand "):
+        assert expected in spoken
+
+
+async def test_only_rows_that_can_be_seen_have_a_sparkline(page, address, count):
+    await page.open(address)
+    await page.wait_for("document.querySelector('.hour svg')")
+    assert await page.evaluate("document.getElementById('hours-basis').textContent") == (
+        "Current replicas of the last hour, recorded by Prometheus."
+    )
+    drawn = await page.evaluate("document.querySelectorAll('.hour svg').length")
+    rows = await page.evaluate("document.querySelectorAll('.hour').length")
+    assert 0 < drawn <= rows
+    assert (drawn < rows) == (count > 30)
+    started = time.monotonic()
+    url = "document.getElementById('table').dataset.lastHours"
+    size = await page.evaluate(f"fetch({url} + '&').then(r => r.text()).then(text => text.length)")
+    print(f"{count} autoscalers: the last hours of {rows} rows, {size} bytes, after {(time.monotonic() - started) * 1000:.0f} ms")  # fmt: skip
+    words = await page.evaluate("document.querySelector('.hour svg').getAttribute('aria-label')")
+    assert words.endswith("replicas in the last hour")
+
+
+async def test_what_a_person_on_call_wants_first_is_a_link_above_the_table(page, address, count):
+    await page.open(address)
+    shown = "document.querySelector('#show-{} b').textContent"
+    assert await page.evaluate(shown.format("all")) == str(count)
+    broken = int(await page.evaluate(shown.format("problems")))
+    assert broken == len([index for index in range(count) if index % 97 == 7])
+    await page.evaluate("document.getElementById('show-problems').click()")
+    await page.wait_for("document.querySelector('#show-problems[aria-current]')")
+    assert await page.evaluate("document.querySelectorAll('tbody tr').length") == min(broken, 50)
+    assert await page.evaluate("document.querySelectorAll('tbody tr.broken').length") == min(
+        broken, 50
+    )
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_nothing_is_wider_than_the_screen(page, address, details, count, width, scheme):
+    await in_scheme(page, scheme)
+    await resize(page, width)
+    for name, url in (("list", address), ("one", details)):
+        await page.open(url)
+        if name == "one":
+            await shown_wholly(page)
+        else:
+            await page.wait_for("document.querySelector('.hour svg')")
+        inside = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        assert await page.evaluate(inside)
+        for wide in ("#chart svg", ".waterfall"):
+            fits = f"[...document.querySelectorAll('{wide}')].every(each => each.getBoundingClientRect().right <= innerWidth)"
+            assert await page.evaluate(fits)
+        await pictured(page, f"{name}-{count}-{width}-{scheme}", width)
+        await resize(page, width)
 
 
 async def test_a_slider_is_moved_by_the_keyboard_and_decides_at_once(page, details, count):
     await page.open(details)
     await shown_wholly(page)
-    await page.evaluate("document.querySelector('input[type=range]').focus()")
+    await page.evaluate("document.querySelector('#what-if input[type=range]').focus()")
     before = await page.evaluate("document.querySelector('#result .headline').textContent")
     elapsed = []
     for _ in range(12):
@@ -192,7 +303,7 @@ async def test_the_keyboard_reaches_an_autoscaler_from_the_list(page, address, c
     await page.open(address)
     focused = "document.activeElement"
     assert await page.evaluate(f"{focused}.id") == "text"
-    for _ in range(25):
+    for _ in range(30):
         await page.press("Tab", code=TAB)
         if await page.evaluate(f"{focused}.closest('tbody') !== null"):
             break
@@ -203,11 +314,13 @@ async def test_the_keyboard_reaches_an_autoscaler_from_the_list(page, address, c
 
 
 @pytest.mark.skipif(not AXE, reason="$AXE does not name axe.min.js; make test-page sets it")
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_violation(page, address, details, scheme):
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    await page.send("Emulation.setEmulatedMedia", features=features)
+async def test_axe_finds_no_violation(page, address, details, scheme, width):
+    await in_scheme(page, scheme)
+    await resize(page, width)
     await page.open(address)
+    await page.wait_for("document.querySelector('.hour svg')")
     assert await violations(page) == []
     await page.open(details)
     await shown_wholly(page)

@@ -1,66 +1,76 @@
-// The picture of the last hours, and the number beside each slider. Everything else is HTML and htmx.
-"use strict";
+// The charts, and the number beside each slider. Everything else is HTML and htmx.
 
-let picture = null;
+import { atMoment, clock, drawn, summary } from "./chart.js";
+import { showSparklines } from "./sparklines.js";
 
-function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
-
-function drawn(element, series) {
-  const steps = uPlot.paths.stepped({ align: 1 });
-  const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") } };
-  const whole = (_, marks) => marks.map((mark) => (Number.isInteger(mark) ? String(mark) : ""));
-  return new uPlot({
-    width: element.clientWidth,
-    height: 260,
-    scales: { y: { range: (_, low, high) => [0, Math.max(1, (high || 0) * 1.1)] } },
-    axes: [axis, { ...axis, values: whole }],
-    series: [
-      {},
-      { label: "replicas", stroke: colour("--have"), width: 2, paths: steps, points: { show: series.times.length < 3 } },
-      { label: "desired", stroke: colour("--desired"), width: 2, dash: [6, 4], paths: steps, points: { show: series.times.length < 3 } },
-    ],
-  }, [series.times, series.replicas, series.desired], element);
-}
-
-function range(values) {
-  const known = values.filter((value) => value !== null);
-  if (known.length === 0) return "unknown";
-  const low = Math.min(...known), high = Math.max(...known);
-  return low === high ? `${low}` : `${low} to ${high}`;
-}
+const found = (id) => document.getElementById(id);
 
 async function showHours(form) {
-  const element = document.getElementById("picture");
-  const text = document.getElementById("picture-text");
-  const query = new URLSearchParams(new FormData(form));
-  const response = await fetch(`${form.dataset.series}?${query}`);
+  const response = await fetch(`${form.dataset.series}?${new URLSearchParams(new FormData(form))}`);
   if (!response.ok) {
-    text.textContent = `The last hours cannot be shown: ${await response.text()}`;
+    found("chart-text").textContent = `The last hours cannot be shown: ${await response.text()}`;
     return;
   }
-  const series = await response.json();
-  if (picture) picture.destroy();
-  picture = series.times.length ? drawn(element, series) : null;
-  // The same for readers who do not see the picture.
-  const summary = series.times.length ? `Replicas: ${range(series.replicas)}. Desired: ${range(series.desired)}. ` : "";
-  text.textContent = summary + series.basis;
+  const chart = await response.json();
+  const show = () => draw(chart);
+  show();
+  window.onresize = show;
+  // The same for readers who do not see the chart.
+  found("chart-text").textContent = summary(chart) + chart.basis;
+  listEvents(chart.events);
 }
 
-document.addEventListener("DOMContentLoaded", () => {
-  const form = document.getElementById("hours");
-  if (!form) return;
+function draw(chart) {
+  const place = found("chart"), moment = found("moment");
+  moment.hidden = chart.times.length < 2;
+  found("at-moment").textContent = "";
+  if (!chart.times.length) { place.replaceChildren(); return; }
+  const { picture, left, right, nearest, point } = drawn(chart, place.clientWidth);
+  place.replaceChildren(picture);
+  // The thumb is below the moment that it means.
+  moment.style.marginLeft = `${left - 8}px`;
+  moment.style.width = `${place.clientWidth - left - right + 16}px`;
+  moment.max = chart.times.length - 1;
+  moment.value = moment.max;
+  const showMoment = () => {
+    const words = atMoment(chart, Number(moment.value));
+    found("at-moment").textContent = words;
+    moment.setAttribute("aria-valuetext", words);
+    point(Number(moment.value));
+  };
+  moment.oninput = showMoment;
+  picture.onpointermove = (event) => {
+    moment.value = nearest(event.clientX - picture.getBoundingClientRect().left);
+    showMoment();
+  };
+  moment.setAttribute("aria-valuetext", atMoment(chart, chart.times.length - 1));
+}
+
+function listEvents(events) {
+  const details = found("events");
+  details.hidden = events.length === 0;
+  details.querySelector("summary").textContent = events.length === 1 ? "1 event" : `${events.length} events`;
+  details.querySelector("ol").replaceChildren(...events.map((event) => {
+    const item = document.createElement("li");
+    const reason = document.createElement("b");
+    reason.textContent = event.reason;
+    reason.className = event.is_warning ? "warning" : "";
+    item.append(`${clock(event.at, true)} `, reason, ` ${event.message}`);
+    return item;
+  }));
+}
+
+const form = found("hours");
+if (form) {
   form.addEventListener("change", () => showHours(form));
   form.addEventListener("submit", (event) => event.preventDefault());
-  window.addEventListener("resize", () => {
-    if (picture) picture.setSize({ width: document.getElementById("picture").clientWidth, height: 260 });
-  });
   showHours(form);
-});
+}
+showSparklines();
+document.body.addEventListener("htmx:afterSettle", showSparklines);
 
 document.addEventListener("input", (event) => {
-  if (event.target.type !== "range") return;
+  if (event.target.type !== "range" || event.target.id === "moment") return;
   const output = event.target.parentElement.querySelector("output");
   if (output) output.textContent = String(Number((event.target.value / 1000).toPrecision(4)));
 });

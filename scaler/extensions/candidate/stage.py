@@ -311,11 +311,11 @@ def candidate_sentence(step: CandidateStep) -> str:
         return (
             f"Candidate: its metrics do not allow a decision, so the spec decides: {step.result}."
         )
-    by = f" by {step.winner}" if step.winner else ""
-    counts = f"Candidate: it wants {_counted(step.desired)}{by}, the spec {step.spec_desired}"
+    by = f", decided by {step.winner}" if step.winner else ""
+    counts = f"Candidate: {_counted(step.desired)}{by}; the spec: {step.spec_desired}"
     if step.is_shadow:
         return f"{counts}. It is only reported, so the result is {step.result}."
-    return f"{counts}. It has {step.weight_percent} %, so the result is {step.result}."
+    return f"{counts}. The candidate has a weight of {step.weight_percent} %, so the result is {step.result}."
 
 
 def _counted(replicas: int) -> str:

@@ -103,9 +103,9 @@ def _forecast_result(step: ForecastStep) -> str:
 
 def _forecast_day(day: Sums, replayed_minutes: int) -> str:
     if not day.minutes:
-        return "Its worth is not known yet."
+        return "How much it helps is not known yet."
     return (
-        f"In the last 24 hours it added {day.added / 60:.1f} replica-hours, or would have; "
+        f"In the last 24 hours it added, or would have added, {day.added / 60:.1f} replica-hours; "
         f"{day.useful / 60:.1f} of them were needed.{_replay(replayed_minutes)}"
     )
 

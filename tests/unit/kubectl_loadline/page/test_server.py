@@ -7,12 +7,14 @@ import msgspec
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+from kubectl_loadline.colours import COLOURS
 from kubectl_loadline.decisions.simulated import Simulation, simulate
+from kubectl_loadline.page.chart import Chart
 from kubectl_loadline.page.deciding import ExplainedDecision
 from kubectl_loadline.page.explanations import EXPLANATIONS
 from kubectl_loadline.page.guard import new_token
-from kubectl_loadline.page.series import Picture
-from kubectl_loadline.page.server import Page, amount, values_of
+from kubectl_loadline.page.series import LastHours
+from kubectl_loadline.page.server import Page, ago, amount, values_of
 from kubectl_loadline.status.row import LIMITS, Row
 from scaler.algorithm.derivation import Derivation, MetricDerivation
 from scaler.algorithm.settings import Settings
@@ -20,9 +22,10 @@ from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
 from tests.fakes.scaler import FakeMapper, resource
 from tests.unit.kubectl_loadline.decisions.test_simulated import NOW_SECONDS, PATH, cluster
-from wire.api.status import not_found
+from wire.api.status import forbidden, not_found
 
 TOKEN = "token"
+EVENTS = "/api/v1/namespaces/shop/events"
 EVIL = "<script>alert('x')</script>"
 WEB = Row(
     kind="la", namespace="shop", name="web", target="Deployment/web", min=1, max=9, current=3, desired=4,
@@ -56,6 +59,9 @@ class FixedDeciding:
     async def object(self, kind, row):
         return await self.kube.get(PATH)
 
+    async def events(self, kind, row):
+        return await self.kube.get(EVENTS)
+
     async def explained(self, kind, row):
         metric = MetricDerivation(type="External", name=EVIL, value_milli=30_000, usage_ratio=1.0, target=EVIL, proposal=3)  # fmt: skip
         derivation = Derivation(autoscaler="shop/web", made_at_unix_seconds=0.0, branch="Metrics", metrics=(metric,), current_replicas=3, desired_replicas=3, winner=0, proposed=3)  # fmt: skip
@@ -70,21 +76,26 @@ class FixedDeciding:
         return await simulate(simulation, self.kube, self.kube, mapper)
 
 
-class FixedRecording:
-    """Records which hours are requested."""
+class FixedHistory:
+    """Records what is requested."""
 
     def __init__(self) -> None:
         self.hours: list[float] = []
+        self.keys: list[list[str]] = []
 
-    async def picture(self, kind, row, body, hours):
+    async def chart(self, kind, row, body, hours):
         self.hours.append(hours)
-        return Picture(times=(1.0,), replicas=(3.0,), desired=(None,), basis="b")
+        return Chart(start=0.0, end=9.0, times=(1.0,), current=(3.0,), desired=(None,), basis="b")
+
+    async def last_hours(self, rows):
+        self.keys.append([row.key for row in rows])
+        return LastHours(start=0.0, counts={row.key: (1.0, None) for row in rows}, basis="b")
 
 
 class Served(msgspec.Struct):
     client: TestClient
     deciding: FixedDeciding
-    recording: FixedRecording
+    history: FixedHistory
 
     async def get(self, path="", **headers):
         response = await self.client.get(f"/{TOKEN}/{path}", headers=headers)
@@ -93,21 +104,31 @@ class Served(msgspec.Struct):
 
 @pytest.fixture
 async def page() -> AsyncIterator[Served]:
-    deciding, recording = FixedDeciding(), FixedRecording()
-    app = Page(TOKEN, FixedAutoscalers(WEB), deciding, recording).application()
+    deciding, history = FixedDeciding(), FixedHistory()
+    app = Page(TOKEN, FixedAutoscalers(WEB), deciding, history).application()
     async with TestClient(TestServer(app, host="127.0.0.1")) as client:
-        yield Served(client, deciding, recording)
+        yield Served(client, deciding, history)
 
 
 async def test_the_list_has_a_row_with_what_it_wants_and_why(page):
     status, text = await page.get()
     assert status == 200
-    assert "1 of 1 autoscalers; 1 needs a repair." in text
-    for shown in ("shop/web", "Deployment/web", "of 1 to 9", EXPLANATIONS["window"]):
+    assert "1 of 1 autoscalers." in text
+    assert "Need a repair <b>1</b>" in text
+    for shown in ("shop/web", "Deployment/web", "1 to 9", EXPLANATIONS["window"]):
         assert shown in text
 
 
-@pytest.mark.parametrize("path", ["", "la/shop/web", "la/shop/web/decision", f"?text={EVIL}"])
+async def test_the_last_hour_is_of_the_rows_that_the_table_shows(page):
+    _, text = await page.get("last-hours")
+    assert '"la/shop/web":[1.0,null]' in text
+    await page.get("last-hours?text=nothing")
+    assert page.history.keys == [["la/shop/web"], []]
+
+
+@pytest.mark.parametrize(
+    "path", ["", "la/shop/web/decision", f"la/shop/web/what-if?value.{EVIL}=1", f"?text={EVIL}"]
+)
 async def test_text_of_the_cluster_and_of_the_address_is_escaped(page, path):
     _, text = await page.get(path)
     assert "alert" in text
@@ -122,9 +143,9 @@ async def test_htmx_gets_only_the_table(page):
 
 async def test_a_slider_decides_by_the_functions_of_the_scaler(page):
     _, text = await page.get("la/shop/web/what-if?value.queue=55000&replicas=3")
-    assert "shop/web goes from 3 to 6 replicas." in text
+    assert "Goes from 3 to 6 replicas." in text
     _, text = await page.get("la/shop/web/what-if?value.queue=80000&replicas=1")
-    assert "goes from 1 to 4 replicas" in text
+    assert "Goes from 1 to 4 replicas" in text
     _, text = await page.get("la/shop/web/what-if?value.queue=80000&fails.queue=1")
     assert "its metric failed" in text
     assert page.deciding.kube.put == []
@@ -142,6 +163,42 @@ async def test_the_decision_has_a_slider_with_the_value_of_now(page):
     assert 'value="30000"' in text
 
 
+async def test_one_autoscaler_shows_one_decision_and_not_the_status_of_another_one(page):
+    """The row says "goes from 3 to 4", and the decision "stays at 3"."""
+    _, text = await page.get("la/shop/web")
+    assert "goes from 3 to 4" not in text
+    _, text = await page.get("la/shop/web/decision")
+    assert "Stays at 3 replicas." in text
+    assert "goes from 3 to 4" not in text
+    assert "Decided at <time" in text
+
+
+async def test_events_that_may_not_be_listed_are_reported_beside_the_chart(page):
+    page.deciding.kube.answers[EVENTS] = forbidden("events is forbidden")
+    _, text = await page.get("la/shop/web/series")
+    assert "Its events cannot be listed: events is forbidden." in text
+    event = {"type": "Warning", "reason": "FailedGetScale", "message": EVIL, "lastTimestamp": "1970-01-01T00:00:05Z"}  # fmt: skip
+    page.deciding.kube.serve(EVENTS, {"items": [event]})
+    _, text = await page.get("la/shop/web/series")
+    assert '"reason":"FailedGetScale"' in text
+    assert "cannot be listed" not in text
+
+
+async def test_the_colours_are_those_of_all_pictures(page):
+    _, text = await page.get("colours.css")
+    for name, colour in COLOURS.items():
+        assert f"--{name}: {colour.light};" in text
+        assert f"--{name}: {colour.dark};" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(-1, "0 s ago"), (59, "59 s ago"), (60, "1 min ago"), (7199, "1 h ago"), (200_000, "2 d ago")],
+)
+def test_an_age_has_the_largest_unit_that_fits(seconds, expected):
+    assert ago(seconds) == expected
+
+
 async def test_an_autoscaler_that_was_deleted_meanwhile_is_a_404(page):
     assert (await page.get("la/shop/other"))[0] == 404
     page.deciding.kube.answers[PATH] = not_found("loadautoscalers web not found")
@@ -150,12 +207,12 @@ async def test_an_autoscaler_that_was_deleted_meanwhile_is_a_404(page):
     assert (await page.get("la/shop/web/series"))[0] == 502
 
 
-@pytest.mark.parametrize(("query", "hours"), [("", 6), ("?hours=24", 24), ("?hours=99999", 6)])
+@pytest.mark.parametrize(("query", "hours"), [("", 1), ("?hours=24", 24), ("?hours=99999", 1)])
 async def test_the_picture_is_of_one_of_the_ranges(page, query, hours):
     status, text = await page.get(f"la/shop/web/series{query}")
     assert status == 200
     assert '"desired":[null]' in text
-    assert page.recording.hours == [hours]
+    assert page.history.hours == [hours]
 
 
 async def test_without_the_token_nothing_is_served(page):

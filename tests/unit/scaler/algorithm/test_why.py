@@ -77,18 +77,18 @@ shop/web goes from 3 to 6 replicas.
         """\
 shop/web stays at 5 replicas.
   - external metric queue(nil): 20 for a target of average value 10, ratio 0.40. It proposes 2 replicas.
-  Stabilization: the highest recommendation of the last 300 s is 5 of 60 s ago, so 2 becomes 5.""",
+  Stabilization: the highest recommendation of the last 300 s is 5, made 60 s ago, so 2 becomes 5.""",
         "stays at 5 replicas: external metric queue(nil) proposes 2; recent recommendations hold it at 5",
         id="held by stabilization",
     ),
     pytest.param(
         derived(observed(TWO, replicas=5), (GONE, *queue(20))),
         """\
-shop/web keeps 5 replicas: 1 of 2 metrics failed, and with the others alone it would scale down, which may be too far.
+shop/web keeps 5 replicas: 1 of 2 metrics failed, and the others alone would scale it down, perhaps too far.
   - External metric failed: unable to get external metric shop/a/nil: no metrics returned from external metrics API.
   - external metric b(nil): 20 for a target of average value 10, ratio 0.40. It proposes 2 replicas.""",
-        "keeps 5 replicas: 1 of 2 metrics failed, and with the others alone it would scale down, "
-        "which may be too far.",
+        "keeps 5 replicas: 1 of 2 metrics failed, and the others alone would "
+        "scale it down, perhaps too far.",
         id="a metric is missing",
     ),
     pytest.param(
@@ -103,7 +103,7 @@ shop/web stays at 3 replicas.
         with_unready_pods(),
         """\
 shop/web stays at 4 replicas.
-  - cpu resource utilization (percentage of request): 99% (average 990m) for a target of 50% of the request, ratio 1.98. 2 pods ready, 1 without a sample (web-5), 2 not ready yet (web-2, web-3), 1 failed or terminating (web-4). Assuming pods without a sample at 0 and pods that are not ready at 0, the ratio is 0.78. That reverses the direction, so it keeps 4 replicas.""",
+  - cpu resource utilization (percentage of request): 99% (average 990m) for a target of 50% of the request, ratio 1.98. 2 pods ready, 1 without a sample (web-5), 2 not ready yet (web-2, web-3), 1 failed or terminating (web-4). Assuming pods without a sample at 0 and pods that are not ready at 0, the ratio is 0.78. That would reverse the direction, so it keeps 4 replicas.""",
         "stays at 4 replicas: cpu resource utilization (percentage of request) proposes 4",
         id="pods that are not ready",
     ),
@@ -141,7 +141,7 @@ shop/web goes from 4 to 5 replicas.
         """\
 shop/web goes from 3 to 5 replicas.
   - external metric queue(nil): 50 for a target of average value 10, ratio 1.67. It proposes 5 replicas.
-  But the scale could not be written: the object has been modified.""",
+  However, the scale could not be written: the object has been modified.""",
         "wanted 5 replicas, but the scale could not be written",
         id="a conflict",
     ),

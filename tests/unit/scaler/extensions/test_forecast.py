@@ -180,7 +180,7 @@ def test_the_worth_of_a_dry_run_is_in_the_status():
     status = settle(found, NotNeeded(), NOW).status.forecast.last_24_hours
     assert (status.alone_replica_minutes, status.added_replica_minutes) == (7200, 300)
     assert status.needed_replica_minutes == 246
-    assert "added 5.0 replica-hours, or would have; 4.1 of them were needed" in explain(
+    assert "added, or would have added, 5.0 replica-hours; 4.1 of them were needed" in explain(
         found.derivation, EXTENSIONS
     )
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from scaler.algorithm.derivation import Derivation
+from scaler.algorithm.derivation import Derivation, MetricDerivation
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import AutoscalerStatus, Condition
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
@@ -11,7 +11,15 @@ from scaler.extensions import EXTENSIONS
 from scaler.extensions.candidate.stage import CandidateStep
 from scaler.extensions.forecast.state import ForecastStep, Sums, Verdict
 from scaler.runtime.autoscaler_metrics import AutoscalerMetrics
-from tests.unit.scaler.objects import NOW, autoscaler, spec
+from tests.unit.scaler.objects import (
+    NOW,
+    autoscaler,
+    average,
+    external,
+    resource,
+    spec,
+    utilization,
+)
 
 LABELS = {"namespace": "shop", "name": "web", "kind": "LoadAutoscaler"}
 STATUS = AutoscalerStatus(
@@ -36,8 +44,10 @@ def settings(kind):
     return Settings(kind=kind, extensions=EXTENSIONS)
 
 
-def sample(name, *, kind=LOAD_AUTOSCALERS, status=STATUS, derivation=DERIVATION, labels=None):
-    found = autoscaler(spec(min_replicas=None, max_replicas=40), status=status)
+def sample(
+    name, *, kind=LOAD_AUTOSCALERS, status=STATUS, derivation=DERIVATION, labels=None, metrics=()
+):
+    found = autoscaler(spec(*metrics, min_replicas=None, max_replicas=40), status=status)
     metrics = AutoscalerMetrics(settings(kind), lambda: [found], lambda _: derivation, lambda: None)
     values = [
         each.value
@@ -97,6 +107,36 @@ def test_a_condition_is_one_while_it_is_true():
         "AbleToScale": 0,
         "DryRun": None,
     }
+
+
+QUEUE = MetricDerivation(type="External", value_milli=390_500, proposal=13)
+CPU = MetricDerivation(type="Resource", utilization_percent=72, average_milli=360, proposal=5)
+
+
+def test_what_the_metrics_propose_is_a_sample_beside_what_is_desired():
+    derivation = msgspec.structs.replace(DERIVATION, proposed=13)
+    assert sample("proposed_replicas", derivation=derivation) == 13
+    assert sample("proposed_replicas") is None
+
+
+def test_each_metric_has_the_value_of_the_last_decision_in_the_unit_of_its_target():
+    specs = [
+        external(average("30"), name="queue_length"),
+        external(average("20"), name="queue_length"),
+        resource(utilization(80)),
+    ]
+    failed = MetricDerivation(type="External", failure="no rows")
+    derivation = msgspec.structs.replace(DERIVATION, metrics=(QUEUE, failed, CPU))
+
+    def value(metric, found=derivation):
+        labels = {**LABELS, "metric": metric}
+        return sample("metric_value", derivation=found, labels=labels, metrics=specs)
+
+    assert value("queue_length") == 390.5
+    assert value("queue_length#2") is None
+    assert value("cpu") == 72
+    second = msgspec.structs.replace(DERIVATION, metrics=(failed, QUEUE))
+    assert value("queue_length#2", second) == 390.5
 
 
 def test_what_is_not_known_yet_is_absent():
