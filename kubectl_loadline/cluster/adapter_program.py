@@ -68,7 +68,7 @@ async def adapter_arguments(
 
 
 def cluster_arguments(cluster: Cluster) -> list[str]:
-    """The flags with which the adapter's commands use the same kubeconfig and context."""
+    """The flags with which the adapter's commands use the same kubeconfig and the same entries of it."""
     arguments = []
     home = Path(os.environ.get("HOME", "/")) / ".kube" / "config"
     if cluster.kubeconfig is not None:
@@ -77,6 +77,4 @@ def cluster_arguments(cluster: Cluster) -> list[str]:
         arguments.append(f"--kubeconfig={os.environ['KUBECONFIG']}")
     elif home.is_file():
         arguments.append(f"--kubeconfig={home}")
-    if cluster.context is not None:
-        arguments.append(f"--context={cluster.context}")
-    return arguments
+    return [*arguments, *cluster.context.flags()]
