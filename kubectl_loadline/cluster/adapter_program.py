@@ -14,15 +14,21 @@ from kubectl_loadline.cluster.flags import Cluster
 from kubectl_loadline.cluster.port_forward import ForwardedPort
 from kubectl_loadline.cluster.programs import pods_of, tunnel
 from kubectl_loadline.cluster.server_identity import identity_of_adapter
+from kubectl_loadline.terminal.documents import JSON, is_document, print_document
 from kubectl_loadline.terminal.progress import ProgressLine
 
 ADAPTER_PROCESS = "kubectl_loadline.cluster.adapter_process"
 
 
 async def run_adapter(
-    command: str, arguments: Sequence[str], *, progress: ProgressLine, stdin: bytes | None = None
+    command: str,
+    arguments: Sequence[str],
+    *,
+    output: str,
+    progress: ProgressLine,
+    stdin: bytes | None = None,
 ) -> int:
-    """The exit code; what it prints is printed when it has ended."""
+    """The exit code; what it prints is printed when it has ended, in the format `output` of `-o`."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",  # never import a folder named adapter from the working directory
@@ -30,20 +36,24 @@ async def run_adapter(
         ADAPTER_PROCESS,
         command,
         *arguments,
+        f"--output={JSON if is_document(output) else output}",
         stdin=None if stdin is None else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
     try:
         async with progress.waiting_for(f"loadline-adapter {command}"):
-            output, messages = await process.communicate(stdin)
+            printed, messages = await process.communicate(stdin)
     except asyncio.CancelledError:
         # Ctrl-C ends it, too, as the terminal sends it to both.
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
         raise
     sys.stderr.write(messages.decode())
-    sys.stdout.write(output.decode())
+    if printed and is_document(output):
+        print_document(output, printed)
+    else:
+        sys.stdout.write(printed.decode())
     return process.returncode or 0
 
 

@@ -35,7 +35,7 @@ from kubectl_loadline.suggest.search import Problem, searched
 from kubectl_loadline.suggest.series_choice import CPU, judged
 from kubectl_loadline.suggest.suggestion import Suggestion
 from kubectl_loadline.suggest.text import commented
-from kubectl_loadline.terminal.documents import add_output_flag, rendered
+from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
 from kubectl_loadline.terminal.progress import shown_progress
 from wire.process.command_line.parsing import FlagParser
@@ -95,7 +95,7 @@ def proposed(given: argparse.Namespace, workload: FoundWorkload, history: Record
     if given.rules is not None and suggestion.rules:
         given.rules.write_text(yaml.safe_dump(suggestion.rules, sort_keys=False), "utf-8")
     document = msgspec.json.encode(suggestion)
-    print(rendered(given.output, document, lambda: _manifest(suggestion, given.rules)))
+    print_document(given.output, document, lambda: _manifest(suggestion, given.rules))
     return OK
 
 
