@@ -34,9 +34,12 @@ def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
         for tried in step.tried[:TRIED_MAX]:
             yield f"  {words(tried.choices).ljust(width)}  {_row(tried)}"
     if suggestion.rules and rules is not None:
-        yield f"The adapter needs the rules in {rules}: loadline-adapter check {rules}"
+        yield (
+            f"The adapter must serve the metric in {rules}: add it to rules.metrics in the values of its chart, and upgrade the "
+            f"release. loadline-adapter check {rules} validates it, also against the scrape interval with --prometheus-url."
+        )
     elif suggestion.rules:
-        yield "The adapter needs a rule for the metric: run it again with --rules=FILE."
+        yield "The adapter must serve the metric: run it again with --rules=FILE, which writes its query."
     else:
         yield "CPU usage needs no rule: metrics-server serves it, or the adapter's resourceRules."
     yield "It decides without scaling (mode: DryRun). Compare with kubectl loadline status, then remove mode."

@@ -202,8 +202,8 @@ def _compared(
 def _kind(value: Json) -> str:
     if value is None or isinstance(value, bool):
         return "null" if value is None else "a boolean"
-    names = {str: "a text", dict: "an object", list: "a list"}
-    return names.get(type(value), "a number")
+    names = ((str, "a text"), (dict, "an object"), (list, "a list"))
+    return next((name for kind, name in names if isinstance(value, kind)), "a number")
 
 
 def unquoted(text: str) -> str:

@@ -25,10 +25,10 @@ from kubectl_loadline.cluster.flags import (
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
 from kubectl_loadline.cluster.workloads import FoundWorkload, read_workload, workload_in_cluster
 from kubectl_loadline.commands.backtest.options import add_history_flags, amount_pair, start_up
-from kubectl_loadline.commands.suggest.recorded_series import RATE_WINDOW, query_of, recorded_series
+from kubectl_loadline.commands.suggest.recorded_series import query_of, recorded_series
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import sends_credentials
-from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
+from kubectl_loadline.recorded_series.prometheus import SCRAPE_SECONDS, SeriesUnavailable
 from kubectl_loadline.suggest.knee import full_load
 from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of, manifest_of
 from kubectl_loadline.suggest.search import Problem, searched
@@ -39,6 +39,7 @@ from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
 from kubectl_loadline.terminal.progress import shown_progress
 from wire.process.command_line.parsing import FlagParser
+from wire.prometheus.scrape_interval import fitting_range
 
 SHORT_PERCENT_MAX: Final = 0.5
 SERVED_SHARE: Final = 0.9
@@ -231,8 +232,9 @@ def _rules(choices: Choices, history: RecordedSeries) -> dict[str, Any]:
         return {}
     if choices.is_external:
         return {"metrics": [{"name": name, "query": history.queries[name]}]}
-    rule = {"name": name, "describes": "pods", "query": query_of(name, RATE_WINDOW)}
-    return {"metrics": [{**rule, "window": RATE_WINDOW}]}
+    range_ = history.ranges.get(name) or fitting_range(SCRAPE_SECONDS)
+    rule = {"name": name, "describes": "pods", "query": query_of(name, range_)}
+    return {"metrics": [{**rule, "window": range_}]}
 
 
 def parser() -> FlagParser:
