@@ -91,7 +91,7 @@ def _sources(file: str) -> tuple[Source, ...]:
         fix = "Name a file with a configuration, in UTF-8."
         return (Source(name=str(path), error=unreadable(path, error, fix=fix)),)
     if file == STDIN and not text.strip():
-        fix = "See whether the command before the pipe failed."
+        fix = "Check whether the command before the pipe failed."
         return (Source(name=str(path), error=unreadable(path, "it is empty", fix=fix)),)
     return sources(text, file=str(path))
 

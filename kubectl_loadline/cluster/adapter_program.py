@@ -29,6 +29,20 @@ async def run_adapter(
     stdin: bytes | None = None,
 ) -> int:
     """The exit code; what it prints is printed when it has ended, in the format `output` of `-o`."""
+    shown = [*arguments, f"--output={JSON if is_document(output) else output}"]
+    code, printed, messages = await adapter_output(command, shown, progress=progress, stdin=stdin)
+    sys.stderr.write(messages.decode())
+    if printed and is_document(output):
+        print_document(output, printed)
+    else:
+        sys.stdout.write(printed.decode())
+    return code
+
+
+async def adapter_output(
+    command: str, arguments: Sequence[str], *, progress: ProgressLine, stdin: bytes | None = None
+) -> tuple[int, bytes, bytes]:
+    """The exit code, and what it prints to stdout and to stderr."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",  # never import a folder named adapter from the working directory
@@ -36,7 +50,6 @@ async def run_adapter(
         ADAPTER_PROCESS,
         command,
         *arguments,
-        f"--output={JSON if is_document(output) else output}",
         stdin=None if stdin is None else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -49,12 +62,7 @@ async def run_adapter(
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
         raise
-    sys.stderr.write(messages.decode())
-    if printed and is_document(output):
-        print_document(output, printed)
-    else:
-        sys.stdout.write(printed.decode())
-    return process.returncode or 0
+    return process.returncode or 0, printed, messages
 
 
 @contextlib.asynccontextmanager

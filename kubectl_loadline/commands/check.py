@@ -55,7 +55,10 @@ async def _check(given: Namespace) -> int:
             )
             arguments.append(f"--prometheus-url={url}")
         except Unreachable as error:
-            print(f"kubectl loadline check: without Prometheus: {error}", file=sys.stderr)
+            print(
+                f"kubectl loadline check: rules are not tried on Prometheus: {error}",
+                file=sys.stderr,
+            )
         code = await run_adapter(
             "check",
             [*arguments, *cluster_arguments(cluster)],

@@ -18,9 +18,9 @@ def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
         f"The cheapest choices that are short of ready replicas for at most {goal:g} % of the time, made on the first two thirds "
         f"of the history; pods need {suggestion.start_up_seconds:g} s to become ready."
     )
-    yield f"On the last third, which no choice has seen: {_scored(found.score)}."
+    yield f"On the last third, which was not used for the choices: {_scored(found.score)}."
     if found.score.under_timeshare > goal:
-        yield "That is more than the goal: the last third is unlike the rest. Use a longer history, or a lower --short."
+        yield "That is more than the goal: the last third differs from the rest. Use a longer history, or a lower --short."
     if found.runner_up is not None:
         yield f"Runner-up: {described(found.runner_up.choices)}: {_scored(found.runner_up.score)}."
     yield from _forecast(found)

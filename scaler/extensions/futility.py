@@ -72,7 +72,7 @@ class Futility(Extension[FutilityRules, None]):
                 f"{rules.ready_timeout_seconds:g} s: {_names(stuck)}",
                 detail=""
                 if draft.replicas == desired
-                else f"Without that it would have {desired}.",
+                else f"Without that, it would run {desired}.",
                 holds=draft.replicas != desired,
             )
         )

@@ -131,14 +131,18 @@ class ScaleToZero(Extension[ZeroRules, float]):
     def sentence(self, step: ZeroStep, now_unix_seconds: float) -> str:
         """Why it may be at zero, or not."""
         if step.active:
-            return f"It may not be at zero, because {_names(step.active)} is above the activation value."
+            return f"It cannot be at zero, because {_names(step.active)} is above the activation value."
         if step.unknown and step.inactive_since_unix_seconds is None:
-            return "It may not go to zero, because a metric failed that may be above its activation value."
+            return (
+                "It cannot go to zero, because a failed metric might be above its activation value."
+            )
         since = step.inactive_since_unix_seconds or now_unix_seconds
-        inactive = f"No metric is above its activation value since {now_unix_seconds - since:.0f} s"
+        inactive = (
+            f"No metric has been above its activation value for {now_unix_seconds - since:.0f} s"
+        )
         if step.floor:
             return f"{inactive}; zero is reached after a cooldown of {step.cooldown_seconds:g} s."
-        return f"{inactive}, so it may be at zero."
+        return f"{inactive}, so it can be at zero."
 
     def hold(self, step: ZeroStep) -> tuple[str, str] | None:
         """Where only the cooldown keeps a target without load from zero."""

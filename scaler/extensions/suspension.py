@@ -82,7 +82,7 @@ class Suspend(Extension[Suspension, None]):
                 active=True,
                 reason="Suspended",
                 message=message,
-                detail=f"Without that it would have {desired}." if replicas != desired else "",
+                detail=f"Without that, it would run {desired}." if replicas != desired else "",
                 holds=replicas != desired,
             )
         )

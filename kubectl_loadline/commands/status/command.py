@@ -70,7 +70,7 @@ def parser() -> FlagParser:
         examples=[
             ("Every autoscaler of the cluster", "kubectl loadline status -A"),
             (
-                "Those that change, the one with most replicas last",
+                "Watch the list, sorted by replicas",
                 "kubectl loadline status --watch --sort-by=current",
             ),
             (

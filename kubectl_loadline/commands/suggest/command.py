@@ -195,7 +195,7 @@ def _range(given: argparse.Namespace, recording: Recording) -> Range:
         start = max(start, int(end - given.since) // step * step)
     if end - start < HISTORY_STEPS_MIN * step:
         raise NothingProposed(
-            f"the history has only {end - start} s: it must have {HISTORY_STEPS_MIN} steps, better two weeks"
+            f"the history has only {end - start} s: it must have at least {HISTORY_STEPS_MIN} steps; two weeks are better"
         )
     return Range(
         start_unix_seconds=start,
@@ -243,7 +243,7 @@ def parser() -> FlagParser:
         prog="kubectl loadline suggest",
         usage="%(prog)s KIND/NAME [flags]\n       %(prog)s --workload=FILE [flags]",
         description="Propose an autoscaler for a workload from its recorded series: metric, target, bounds, windows and "
-        "behavior, with what each choice costs. The last third of the time judges the choices that the rest made.",
+        "behavior, with what each choice costs. Choices are made on the first two thirds of the time, and tested on the last third.",
         examples=[
             (
                 "For a Deployment; the proposal only reports what it would do",

@@ -126,8 +126,9 @@ def test_a_shadow_is_reported_and_changes_nothing():
     found = decision(of, 100, memory=remembering(of, replicas=20))
     assert found.desired_replicas == 20
     assert condition(found).reason == "DryRun"
-    assert "Candidate: it wants 10 replicas by external metric queue(nil), the spec 20." in explain(
-        found.derivation, EXTENSIONS
+    assert (
+        "Candidate: it proposes 10 replicas by external metric queue(nil), the spec 20."
+        in explain(found.derivation, EXTENSIONS)
     )
 
 

@@ -205,11 +205,11 @@ def test_users_read_why_a_target_is_not_at_zero():
     assert outcome.status.decision.held_by == "Cooldown"
     assert outcome.status.decision.summary.endswith("; the cooldown of 120 s keeps it from zero")
     assert (
-        "No metric is above its activation value since 30 s; zero is reached after a cooldown of 120 s."
+        "No metric has been above its activation value for 30 s; zero is reached after a cooldown of 120 s."
         in explain(decision.derivation, EXTENSIONS)
     )
     active = desired(of_queue(), queue(6), memory=inactive(30), replicas=1)
-    assert "It may not be at zero, because queue is above the activation value." in explain(
+    assert "It cannot be at zero, because queue is above the activation value." in explain(
         active.derivation, EXTENSIONS
     )
 
