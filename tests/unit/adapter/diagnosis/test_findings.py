@@ -275,4 +275,4 @@ def test_the_fix_of_an_infinity_does_not_promise_a_zero():
         ("a",),
         has_last=False,
     )
-    assert "`zero` puts no 0 in its place" in finding.fix
+    assert "`zero` does not apply, because a 0 would scale down" in finding.fix

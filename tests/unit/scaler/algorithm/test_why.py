@@ -142,7 +142,7 @@ shop/web goes from 4 to 5 replicas.
 shop/web goes from 3 to 5 replicas.
   - external metric queue(nil): 50 for a target of average value 10, ratio 1.67. It proposes 5 replicas.
   But the scale could not be written: the object has been modified.""",
-        "wanted 5 replicas, but the scale could not be written",
+        "should have 5 replicas, but the scale could not be written",
         id="a conflict",
     ),
     pytest.param(
