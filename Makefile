@@ -26,7 +26,7 @@ WITHOUT_BUILT_PROGRAMS := tests/process/adapter/test_check_stdin.py tests/proces
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test simulated real test-kubernetes upstream-diff test-python test-dependencies test-arm64 test-backends test-page simulate soak model mutants check bench lint format unit site wheel assets constraints clean
+.PHONY: help demo test simulated real test-kubernetes upstream-diff test-python test-dependencies test-arm64 test-backends test-page simulate texts soak model mutants check bench lint format unit site wheel assets constraints clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -46,6 +46,7 @@ assets: $(STAMP)  ## Build the programs of the control planes (20 to 25 minutes 
 	@$(BIN)/python -m testbed build
 
 demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
+	@$(BIN)/python -m testbed preview $(DEMO_ASSETS)
 	@$(BIN)/python -m testbed build $(DEMO_ASSETS)
 	@$(BIN)/python -m testbed demo
 
@@ -102,6 +103,9 @@ test-arm64: $(STAMP)  ## Download the wheels of the image for arm64: fails if a 
 
 simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000
 	$(BIN)/python -m tests.simulation --processes 2 --seeds $(SEEDS)
+
+texts: $(STAMP)  ## List all texts that the programs show people, with file and line
+	@$(BIN)/python -m testbed.user_facing_texts
 
 soak: assets  ## Run the long tail with new seeds (UNTIL=07:30 or SECONDS=7200; ONLY=simulation)
 	$(BIN)/python -m testbed.soak $(if $(UNTIL),--until $(UNTIL),--seconds $(SECONDS)) $(foreach name,$(ONLY),--only $(name))

@@ -123,7 +123,7 @@ ROUND_SECONDS = Histogram(
 )
 CLIENT_REFUSALS = Counter(
     "loadline_adapter_client_refusals",
-    "Connections and requests that were refused because the client took too much of this (connections, memory, headers, time, reviews).",
+    "Connections and requests that were refused because the client used too much of this (connections, memory, headers, time, reviews).",
     ["reason"],
 )
 STREAMS_ENDED = Counter(

@@ -19,6 +19,7 @@ from kubectl_loadline.program import COMMANDS, SHELLS
 from kubectl_loadline.status.listing import listed
 from kubectl_loadline.status.row import Row
 from wire.api.status import StatusError, Unavailable
+from wire.kube.chosen_context import ChosenContext
 from wire.kube.connection import ConnectionConfigError
 from wire.process.command_line.parsing import FILE, FlagParser, boolean
 from wire.process.command_line.program import COMPLETION
@@ -83,7 +84,11 @@ def cluster_of_words(words: Sequence[str]) -> Cluster:
 
     return Cluster(
         namespace=value("-n", "--namespace"),
-        context=value("--context") or None,
+        context=ChosenContext(
+            name=value("--context") or None,
+            cluster=value("--cluster") or None,
+            user=value("--user") or None,
+        ),
         kubeconfig=Path(value("--kubeconfig")) if value("--kubeconfig") else None,
     )
 

@@ -8,6 +8,7 @@ from testbed import up
 from testbed.assets import PROGRAMS, AssetMissing, chosen_program
 from testbed.build import BuildFailed, build
 from testbed.demo import command as demo
+from testbed.demo import preview
 from testbed.processes import ProcessFailed
 from testbed.progress import Progress
 from testbed.toolchain import ToolchainFailed
@@ -37,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     )
     build_parser.set_defaults(run=build_command)
     up.add_command(commands)
+    preview.add_command(commands)
     demo.add_command(commands)
     root.set_defaults(run=None)
     return root

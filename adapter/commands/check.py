@@ -18,6 +18,7 @@ from adapter.diagnosis.check_report import Report
 from adapter.runtime.checking import checked
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.api.status import StatusError, Unavailable
+from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of
 from wire.kube.connection import ConnectionConfigError
 from wire.process.command_line.parsing import FlagParser
 from wire.process.event_loop import run
@@ -55,7 +56,7 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
     output: str
     strict: bool
     kubeconfig: Path | None
-    context: str | None
+    context: ChosenContext
     prometheus: PrometheusSettings | None  # None: offline
 
 
@@ -90,7 +91,7 @@ def _sources(file: str) -> tuple[Source, ...]:
         fix = "Name a file with a configuration, in UTF-8."
         return (Source(name=str(path), error=unreadable(path, error, fix=fix)),)
     if file == STDIN and not text.strip():
-        fix = "See whether the command before the pipe failed."
+        fix = "Check whether the command before the pipe failed."
         return (Source(name=str(path), error=unreadable(path, "it is empty", fix=fix)),)
     return sources(text, file=str(path))
 
@@ -156,7 +157,7 @@ def parser() -> FlagParser:
         help="kubeconfig of the cluster whose resources labels are mapped to "
         "(default: no cluster, only the resources built into Kubernetes)",
     )
-    parser.add_context()
+    add_context_flags(parser)
     add_prometheus_flags(parser, default_url="")
     return parser
 
@@ -169,6 +170,6 @@ def _parsed(arguments: Sequence[str]) -> _Given:
         output=given.output,
         strict=given.strict,
         kubeconfig=given.kubeconfig,
-        context=given.context,
+        context=context_of(given),
         prometheus=prometheus_settings(flags, given) if given.prometheus_url else None,
     )

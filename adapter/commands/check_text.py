@@ -26,7 +26,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _unreachable(report)
     for overlap in report.overlaps:
         yield f"{overlap.rule}: Overlap: {overlap.message}"
-        yield "  fix: of two rules with the same metric for the same resource the later one serves it; narrow one of them."
+        yield "  fix: if two rules define the same metric for the same resource, the later one serves it; narrow one of them."
     yield _verdict(report)
 
 
@@ -80,8 +80,8 @@ def _verdict(report: Report) -> str:
     nothing, unchecked = outcomes.count("yields nothing"), outcomes.count("not checked")
     warnings = len(report.warnings) + len(report.overlaps)
     warnings += sum(each.reason != UNREACHABLE for rule in report.rules for each in rule.findings)
-    ending = f", {nothing} of them yield nothing" if nothing else ""
-    ending += f", {unchecked} of them not checked" if unchecked else ""
+    ending = f", {nothing} {'yields' if nothing == 1 else 'yield'} nothing" if nothing else ""
+    ending += f", {unchecked} not checked" if unchecked else ""
     warned = f" ({warnings} {'warning' if warnings == 1 else 'warnings'})" if warnings else ""
     able = "can be used" if report.ok else "has warnings, and --strict is set"
     return f"{report.file} {able}: {report.rule_count} rules{ending}{warned}"

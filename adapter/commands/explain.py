@@ -18,6 +18,7 @@ from adapter.diagnosis.explanation import Explanation, ExplanationList
 from adapter.runtime.explaining import local_explainer, running_explainer
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.api.status import StatusError, Unavailable
+from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
@@ -38,7 +39,7 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
     tls_server_name: str | None
     insecure_skip_tls_verify: bool
     kubeconfig: Path | None
-    context: str | None
+    context: ChosenContext
     config: Path | None
     prometheus: PrometheusSettings
 
@@ -123,7 +124,7 @@ async def _explained(given: _Given) -> tuple[tuple[MetricPath, ...], tuple[Expla
 
 
 @contextlib.asynccontextmanager
-async def _cluster(kubeconfig: Path | None, context: str | None) -> AsyncIterator[KubeClient]:
+async def _cluster(kubeconfig: Path | None, context: ChosenContext) -> AsyncIterator[KubeClient]:
     client = KubeClient(await connect(kubeconfig, context=context, user_agent=_user_agent()))
     try:
         yield client
@@ -175,7 +176,7 @@ def parser() -> FlagParser:
         help="do not verify the adapter's certificate; credentials are then sent to whatever listens at --server",
     )
     parser.add_file("--kubeconfig", help="kubeconfig used to authenticate (default: as kubectl)")
-    parser.add_context()
+    add_context_flags(parser)
     parser.add_file(
         "--config",
         help="use this configuration file and query Prometheus from here, without a running adapter",
@@ -199,7 +200,7 @@ def _parsed(arguments: Sequence[str]) -> _Given:
         tls_server_name=given.tls_server_name,
         insecure_skip_tls_verify=given.insecure_skip_tls_verify,
         kubeconfig=given.kubeconfig,
-        context=given.context,
+        context=context_of(given),
         config=given.config,
         prometheus=prometheus_settings(flags, given),
     )

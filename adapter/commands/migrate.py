@@ -13,6 +13,7 @@ from adapter.config import ConfigError, load
 from adapter.diagnosis.rule_migration import MigratedRule
 from adapter.runtime.migrating import migrated
 from wire.api.status import StatusError, Unavailable
+from wire.kube.chosen_context import add_context_flags, context_of
 from wire.kube.connection import ConnectionConfigError
 from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import DISTRIBUTION
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str]) -> int:
                 configuration,
                 prometheus=prometheus_settings(flags, given),
                 kubeconfig=given.kubeconfig,
+                context=context_of(given),
                 user_agent=f"loadline-adapter-migrate/{version(DISTRIBUTION)}",
             )
         )
@@ -82,6 +84,7 @@ def parser() -> FlagParser:
         help="kubeconfig of the cluster whose resources labels are mapped to "
         "(default: no cluster, only the resources built into Kubernetes)",
     )
+    add_context_flags(parser)
     add_prometheus_flags(parser, default_url="")
     return parser
 
@@ -108,7 +111,7 @@ def new_configuration(original: Json, rules: Sequence[MigratedRule]) -> Json:
 
 def _sentence(rule: MigratedRule) -> str:
     if rule.problem:
-        return f"{rule.path} stays: {rule.problem}"
+        return f"{rule.path} is kept: {rule.problem}"
     compared = sum(metric.compared for metric in rule.metrics)
     names = ", ".join(metric.block["name"] for metric in rule.metrics)
-    return f"{rule.path} becomes {names}: equal values of {compared} objects"
+    return f"{rule.path} is replaced by {names}: the values of {compared} objects are equal"

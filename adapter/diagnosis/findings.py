@@ -105,7 +105,7 @@ def query_not_built(error: BaseException | None, message: str) -> Finding:
             step="query",
             reason="LabelNotMapped",
             message=message,
-            fix=f"Say under the rule's `resources.overrides` which label names {error.resource}, or write a `template`.",
+            fix=f"Set in the rule's `resources.overrides` which label names {error.resource}, or write a `template`.",
         )
     return Finding(
         step="query",
@@ -206,7 +206,7 @@ def _about(
             return Finding(
                 step="value",
                 reason="PartialAnswer",
-                message=f"some stores behind Prometheus did not answer; by signal.onPartial, {becomes}",
+                message=f"some stores behind Prometheus did not answer; because of signal.onPartial, {becomes}",
                 fix="See the warnings of the query, and the stores of Thanos or Mimir.",
             )
         case Wrong.EMPTY:
@@ -230,7 +230,7 @@ def _about(
     return Finding(
         step="value",
         reason="NotANumber",
-        message=f"Prometheus returned {shown}{f' for {whose}' if whose else ''}; by signal.onNaN, {becomes}",
+        message=f"Prometheus returned {shown}{f' for {whose}' if whose else ''}; because of signal.onNaN, {becomes}",
         fix=_fix_of(rows[0], wrong),
     )
 
@@ -242,7 +242,7 @@ def _fix_of(row: Sample, wrong: Wrong) -> str:
         return "NaN usually means 0/0: exclude a divisor of 0 (`... > 0`), or set signal.onNaN (fail, zero, last, omit)."
     return (
         "An infinity usually means a division by 0: exclude a divisor of 0 (`... > 0`), or set signal.onNaN (fail, last, omit). "
-        "`zero` puts no 0 in its place, which would scale down: it is treated as by `last`."
+        "`zero` does not apply, because a 0 would scale down: an infinity is treated as with `last`."
     )
 
 

@@ -3,6 +3,8 @@
 import time
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from adapter.answer.query_plan import custom_metric_query, external_metric_query, usage_query
 from adapter.config import Configuration
 from adapter.diagnosis.check_report import NAMES_MAX, Overlap, RuleReport, Tried
@@ -10,6 +12,7 @@ from adapter.diagnosis.explanation import Finding
 from adapter.diagnosis.findings import about_values, counted, no_answer
 from adapter.diagnosis.near_misses import NAME
 from adapter.diagnosis.rule_yields import Metric, Trial, by_name_alone, no_series, yielded
+from adapter.diagnosis.short_ranges import short_ranges
 from adapter.documents.metric_values import custom_values, external_values
 from adapter.documents.signal_contract import Judgement
 from adapter.model import (
@@ -59,10 +62,22 @@ class RuleChecker:
 
     async def reports(self, configuration: Configuration) -> tuple[RuleReport, ...]:
         """One for each rule, in the order of the file."""
-        found = [await self._report(rule) for rule in configuration.rules]
+        found = [
+            await self._with_short_ranges(await self._report(rule), rule.backend)
+            for rule in configuration.rules
+        ]
         if rules := configuration.resource_rules:
-            found += [await self._usage(rules, resource) for resource in (PODS, NODES)]
+            found += [
+                await self._with_short_ranges(await self._usage(rules, resource), rules.backend)
+                for resource in (PODS, NODES)
+            ]
         return tuple(found)
+
+    async def _with_short_ranges(self, report: RuleReport, backend: BackendRef) -> RuleReport:
+        """The report, and the ranges of its queries that are too short for the scrape interval."""
+        queries = [each.query for each in report.tried]
+        found = await short_ranges(self._prometheus, backend, queries)
+        return msgspec.structs.replace(report, findings=(*report.findings, *found))
 
     def overlaps(self, configuration: Configuration) -> tuple[Overlap, ...]:
         """Which rules replace metrics of earlier ones; call it after `reports`, which lists the series."""

@@ -42,7 +42,7 @@ _DECODED_RATIO: Final = 8
 """How many times its JSON a response takes that is decoded as a whole, at most."""
 
 _CROWDED: Final = NoAnswer(
-    "its result is large, and waited until the time for the query ended while other large results were read: aggregate in the queries"
+    "its result is large, and the query timed out while other large results were read: aggregate in the queries"
 )
 
 Answer = TypeVar("Answer")

@@ -14,6 +14,7 @@ from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.runtime.activation import backend_clients
 from adapter.runtime.prometheus_identity import prometheus_credentials
 from adapter.runtime.server_settings import PrometheusSettings
+from wire.kube.chosen_context import CURRENT, ChosenContext
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.kube.mapper import RestMapper
@@ -25,7 +26,7 @@ async def checked(
     *,
     prometheus: PrometheusSettings | None,
     kubeconfig: Path | None,
-    context: str | None,
+    context: ChosenContext,
     strict: bool,
     user_agent: str,
 ) -> Report:
@@ -80,7 +81,7 @@ async def backends_of(
 
 
 async def cluster_mapping(
-    kubeconfig: Path, user_agent: str, *, context: str | None = None
+    kubeconfig: Path, user_agent: str, *, context: ChosenContext = CURRENT
 ) -> ClusterMapping:
     """The resources of a cluster. Raises `StatusError`, `Unavailable` and `ConnectionConfigError`."""
     client = KubeClient(await connect(kubeconfig, context=context, user_agent=user_agent))

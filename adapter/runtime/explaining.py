@@ -13,6 +13,7 @@ from adapter.diagnosis.explanation import Explanation
 from adapter.runtime.assembly import assemble
 from adapter.runtime.server_settings import PrometheusSettings
 from adapter.serve.explain_endpoint import EXPLAIN
+from wire.kube.chosen_context import ChosenContext
 from wire.kube.client import KubeClient
 from wire.kube.server_connection import connect_to
 
@@ -30,7 +31,7 @@ async def running_explainer(
     server_name: str | None,
     insecure_skip_tls_verify: bool,
     kubeconfig: Path | None,
-    context: str | None,
+    context: ChosenContext,
     user_agent: str,
 ) -> AsyncIterator[Explain]:
     """The adapter explains itself, so that its users need no access to Prometheus."""

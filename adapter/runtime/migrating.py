@@ -7,6 +7,7 @@ from adapter.diagnosis.rule_migration import MigratedRule, RuleMigration
 from adapter.fetch.builtin_resources import built_in_mapping
 from adapter.runtime.checking import backends_of, cluster_mapping
 from adapter.runtime.server_settings import PrometheusSettings
+from wire.kube.chosen_context import CURRENT, ChosenContext
 
 
 async def migrated(
@@ -15,13 +16,18 @@ async def migrated(
     *,
     prometheus: PrometheusSettings,
     kubeconfig: Path | None,
+    context: ChosenContext = CURRENT,
     user_agent: str,
 ) -> tuple[MigratedRule, ...]:
     """One result for each rule of `rules` and `externalRules`.
 
     Raises what `checked` raises.
     """
-    mapping = await cluster_mapping(kubeconfig, user_agent) if kubeconfig else built_in_mapping()
+    mapping = (
+        await cluster_mapping(kubeconfig, user_agent, context=context)
+        if kubeconfig
+        else built_in_mapping()
+    )
     backends = await backends_of(file, configuration, prometheus, user_agent)
     try:
         return await RuleMigration(backends, mapping).rules(configuration)

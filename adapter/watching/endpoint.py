@@ -88,7 +88,7 @@ class MetricStreams:
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         if len(self._open) >= STREAMS_MAX:
-            raise failure(429, f"{STREAMS_MAX} clients watch metrics already")
+            raise failure(429, f"{STREAMS_MAX} clients already watch metrics")
         socket = web.WebSocketResponse(max_msg_size=REQUEST_BYTES_MAX, compress=False)
         if not socket.can_prepare(request):
             raise bad_request(f"{PATH} is a WebSocket")

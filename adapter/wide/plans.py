@@ -223,7 +223,7 @@ class WidePlans:
             telemetry.WIDE_SUSPENSIONS.labels("costly").inc()
             replaced = chunk.demand.replaced(now_seconds)
             log.info(
-                "narrow queries, not one for all, which returns %d rows and costs more: %s",
+                "one query for each request: one for all of them returns %d rows and costs more: %s",
                 row_count,
                 chunk.demand.costs.sentence(replaced),
             )
@@ -262,7 +262,11 @@ class WidePlans:
             return
         seconds = suspension.begin(now_seconds, FAILED_SECONDS if retryable else REFUSED_SECONDS)
         telemetry.WIDE_SUSPENSIONS.labels("failed" if retryable else "refused").inc()
-        log.info("narrow queries for the next %g s, not one for all: %s", seconds, cause)
+        log.info(
+            "one query for each request for the next %g s, instead of one for all of them: %s",
+            seconds,
+            cause,
+        )
 
 
 def _late(wait_seconds: float) -> str:

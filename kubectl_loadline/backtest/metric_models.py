@@ -277,7 +277,7 @@ def _with_idle(
     )
     if other is None:
         return model, [
-            f"{model.column}: no other load is recorded, so a pod without load is taken to use none"
+            f"{model.column}: no other load is recorded, so a pod without load is assumed to use none"
         ]
     idle, words = idle_use(model.values, other.values, recording.ready)
     if not 0 < idle < model.served:

@@ -56,7 +56,7 @@ def _assumptions(report: Report) -> Iterator[str]:
         yield f"Scored from {_time(report.scored_from_unix_seconds)} on: until then, forecasts learn."
     if report.censored_minutes:
         yield (
-            f"In {report.censored_minutes:g} minutes the recorded pods were as good as full, so the load may have been larger: "
+            f"In {report.censored_minutes:g} minutes the recorded pods were almost full, so the load may have been larger: "
             f"there the results are lower bounds."
         )
     for remark in report.remarks:

@@ -14,15 +14,35 @@ from kubectl_loadline.cluster.flags import Cluster
 from kubectl_loadline.cluster.port_forward import ForwardedPort
 from kubectl_loadline.cluster.programs import pods_of, tunnel
 from kubectl_loadline.cluster.server_identity import identity_of_adapter
+from kubectl_loadline.terminal.documents import JSON, is_document, print_document
 from kubectl_loadline.terminal.progress import ProgressLine
 
 ADAPTER_PROCESS = "kubectl_loadline.cluster.adapter_process"
 
 
 async def run_adapter(
-    command: str, arguments: Sequence[str], *, progress: ProgressLine, stdin: bytes | None = None
+    command: str,
+    arguments: Sequence[str],
+    *,
+    output: str,
+    progress: ProgressLine,
+    stdin: bytes | None = None,
 ) -> int:
-    """The exit code; what it prints is printed when it has ended."""
+    """The exit code; what it prints is printed when it has ended, in the format `output` of `-o`."""
+    shown = [*arguments, f"--output={JSON if is_document(output) else output}"]
+    code, printed, messages = await adapter_output(command, shown, progress=progress, stdin=stdin)
+    sys.stderr.write(messages.decode())
+    if printed and is_document(output):
+        print_document(output, printed)
+    else:
+        sys.stdout.write(printed.decode())
+    return code
+
+
+async def adapter_output(
+    command: str, arguments: Sequence[str], *, progress: ProgressLine, stdin: bytes | None = None
+) -> tuple[int, bytes, bytes]:
+    """The exit code, and what it prints to stdout and to stderr."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",  # never import a folder named adapter from the working directory
@@ -36,15 +56,13 @@ async def run_adapter(
     )
     try:
         async with progress.waiting_for(f"loadline-adapter {command}"):
-            output, messages = await process.communicate(stdin)
+            printed, messages = await process.communicate(stdin)
     except asyncio.CancelledError:
         # Ctrl-C ends it, too, as the terminal sends it to both.
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
         raise
-    sys.stderr.write(messages.decode())
-    sys.stdout.write(output.decode())
-    return process.returncode or 0
+    return process.returncode or 0, printed, messages
 
 
 @contextlib.asynccontextmanager
@@ -68,7 +86,7 @@ async def adapter_arguments(
 
 
 def cluster_arguments(cluster: Cluster) -> list[str]:
-    """The flags with which the adapter's commands use the same kubeconfig and context."""
+    """The flags with which the adapter's commands use the same kubeconfig and the same entries of it."""
     arguments = []
     home = Path(os.environ.get("HOME", "/")) / ".kube" / "config"
     if cluster.kubeconfig is not None:
@@ -77,6 +95,4 @@ def cluster_arguments(cluster: Cluster) -> list[str]:
         arguments.append(f"--kubeconfig={os.environ['KUBECONFIG']}")
     elif home.is_file():
         arguments.append(f"--kubeconfig={home}")
-    if cluster.context is not None:
-        arguments.append(f"--context={cluster.context}")
-    return arguments
+    return [*arguments, *cluster.context.flags()]

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, autoscaler_name
+from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of
 from wire.kube.client import REQUEST_TIMEOUT_SECONDS
 from wire.process.command_line.parsing import FlagParser, FlagSet, duration_seconds
 
@@ -24,14 +25,14 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     kubeconfig: Path | None = None
-    context: str | None = None
+    context: ChosenContext = ChosenContext()
     namespace: str = ""
     impersonation: tuple[tuple[str, str], ...] = ()
     request_timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
 
 
 def add_cluster_flags(parser: FlagSet) -> None:
-    """`-n`, `--context` and `--kubeconfig`."""
+    """`-n`, `--context`, `--cluster`, `--user` and `--kubeconfig`."""
     parser.add_argument(
         "-n",
         "--namespace",
@@ -39,7 +40,7 @@ def add_cluster_flags(parser: FlagSet) -> None:
         metavar="NAMESPACE",
         help="namespace (default: that of the context)",
     )
-    parser.add_context()
+    add_context_flags(parser)
     parser.add_file("--kubeconfig", help="kubeconfig (default: $KUBECONFIG, ~/.kube/config)")
 
 
@@ -79,7 +80,7 @@ def cluster_of(given: argparse.Namespace) -> Cluster:
     """What these flags say."""
     return Cluster(
         kubeconfig=given.kubeconfig,
-        context=given.context,
+        context=context_of(given),
         namespace=given.namespace,
         impersonation=_impersonation(given),
         request_timeout_seconds=getattr(given, "request_timeout", REQUEST_TIMEOUT_SECONDS),

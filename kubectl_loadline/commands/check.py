@@ -20,6 +20,7 @@ from kubectl_loadline.cluster.flags import (
 )
 from kubectl_loadline.cluster.programs import adapter_of
 from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag, prometheus_url
+from kubectl_loadline.terminal.documents import add_output_flag
 from kubectl_loadline.terminal.exit_codes import FOUND
 from wire.api.status import StatusError
 from wire.kube.client import decoded
@@ -45,7 +46,7 @@ async def _check(given: Namespace) -> int:
         configuration = None
         if not given.files:
             configuration = await _configuration(session, await adapter_of(session, given.program))
-        arguments = [*(given.files or ["-"]), f"--output={given.output}"]
+        arguments = [*(given.files or ["-"])]
         if given.strict:
             arguments.append("--strict")
         try:
@@ -54,10 +55,14 @@ async def _check(given: Namespace) -> int:
             )
             arguments.append(f"--prometheus-url={url}")
         except Unreachable as error:
-            print(f"kubectl loadline check: without Prometheus: {error}", file=sys.stderr)
+            print(
+                f"kubectl loadline check: rules are not tried on Prometheus: {error}",
+                file=sys.stderr,
+            )
         code = await run_adapter(
             "check",
             [*arguments, *cluster_arguments(cluster)],
+            output=given.output,
             progress=session.progress,
             stdin=configuration,
         )
@@ -115,6 +120,6 @@ def parser() -> FlagParser:
     )
     add_prometheus_flag(parser)
     add_cluster_flags(parser)
-    parser.add_output()
+    add_output_flag(parser)
     add_program_flag(parser, "adapter")
     return parser

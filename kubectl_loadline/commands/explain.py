@@ -22,6 +22,7 @@ from kubectl_loadline.cluster.flags import (
     cluster_of,
 )
 from kubectl_loadline.cluster.programs import adapter_of
+from kubectl_loadline.terminal.documents import add_output_flag
 from wire.process.command_line.parsing import FlagParser
 
 
@@ -52,10 +53,10 @@ async def _explain(given: Namespace, target: AutoscalerName | str) -> int:
                 "explain",
                 (
                     target,
-                    f"--output={given.output}",
                     *arguments,
                     *cluster_arguments(cluster),
                 ),
+                output=given.output,
                 progress=session.progress,
             )
             if forward.problem:
@@ -85,7 +86,7 @@ def parser() -> FlagParser:
         "target", metavar="NAME", help=f"the autoscaler ({FORMS}), or a path of a metrics API"
     )
     add_cluster_flags(parser)
-    parser.add_output()
+    add_output_flag(parser)
     add_program_flag(parser, "adapter")
     add_verification_flag(parser)
     return parser

@@ -26,7 +26,7 @@ from kubectl_loadline.decisions.simulated import (
     printed,
     simulate,
 )
-from kubectl_loadline.terminal.documents import add_output_flag, rendered
+from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import OK
 from scaler.algorithm.derivation import encoded
 from scaler.algorithm.settings import Settings
@@ -70,7 +70,7 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
         finally:
             await clients.close()
     document = encoded(decision.derivation)
-    print(rendered(given.output, document, lambda: printed(decision, settings, "text")))
+    print_document(given.output, document, lambda: printed(decision, settings, "text"))
     return OK
 
 

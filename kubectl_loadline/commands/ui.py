@@ -72,7 +72,10 @@ async def _serve(given: Namespace) -> int:
         await runner.setup()
         address = f"http://127.0.0.1:{await _listen(runner, given.port)}/{token}/"
         where = f" in the namespace {autoscalers.namespace}" if autoscalers.namespace else ""
-        print(f"{len(autoscalers.rows)} autoscalers{where}. Open, and end with Ctrl-C:", flush=True)
+        print(
+            f"{len(autoscalers.rows)} autoscalers{where}. Open this address; Ctrl-C ends the command:",
+            flush=True,
+        )
         print(address, flush=True)
         if given.open:
             file = stack.enter_context(address_file(address))

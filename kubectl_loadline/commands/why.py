@@ -23,7 +23,7 @@ from kubectl_loadline.cluster.programs import scaler_of
 from kubectl_loadline.cluster.scaler_decisions import decision_of
 from kubectl_loadline.decisions.last import printed
 from kubectl_loadline.decisions.metric_names import in_prometheus_words
-from kubectl_loadline.terminal.documents import add_output_flag, rendered
+from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import FAILED, OK
 from scaler.api.autoscaler import Autoscaler
 from wire.api import kube_json
@@ -64,7 +64,7 @@ async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> in
                 file=sys.stderr,
             )
             return FAILED
-    print(rendered(given.output, decision, lambda: printed(decision, "text")))
+    print_document(given.output, decision, lambda: printed(decision, "text"))
     return OK
 
 

@@ -16,6 +16,7 @@ from scaler.algorithm.derivation import decoded
 from scaler.extensions import EXTENSIONS, STEP_TYPES
 from scaler.runtime.debug_endpoint import DECISIONS
 from wire.api.status import StatusError, Unavailable
+from wire.kube.chosen_context import CURRENT, ChosenContext
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError
 from wire.kube.server_connection import connect_to
@@ -72,7 +73,7 @@ async def read_decision(
     kubeconfig: Path | None,
     ca_file: Path | None,
     *,
-    context: str | None = None,
+    context: ChosenContext = CURRENT,
     ca_pem: str | None = None,
     server_name: str | None = None,
     insecure_skip_tls_verify: bool = False,

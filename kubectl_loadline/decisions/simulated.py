@@ -38,6 +38,7 @@ from scaler.runtime.flags import KINDS, add_algorithm_flags, settings_of
 from wire.api import kube_json
 from wire.api.labels import Selector
 from wire.api.status import StatusError, Unavailable
+from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
@@ -78,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
             simulate_in_cluster(
                 simulation,
                 given.kubeconfig,
-                given.context,
+                context_of(given),
                 follows_server_version=kind.follows_server_version
                 and given.kubernetes_version is None,
             )
@@ -103,7 +104,7 @@ def printed(decision: Decision, settings: Settings, output: str) -> str:
 async def simulate_in_cluster(
     simulation: Simulation,
     kubeconfig: Path | None,
-    context: str | None,
+    context: ChosenContext,
     *,
     follows_server_version: bool,
 ) -> Decision:
@@ -211,8 +212,8 @@ def add_simulation_flags(flags: FlagSet) -> None:
         type=_metric_value,
         action="append",
         default=[],
-        help="value of a metric, a quantity, by the metric's name; of a metric per pod, the value of each pod; "
-        "fails for a failure (may be repeated)",
+        help="quantity of the metric with this name (for a metric per pod, that of each pod), or fails for a failed metric; "
+        "may be repeated",
     )
     flags.add_argument(
         "--at",
@@ -260,6 +261,6 @@ def parser() -> FlagParser:
         "--kubeconfig",
         help="kubeconfig (default: $KUBECONFIG, the pod's service account, ~/.kube/config)",
     )
-    parser.add_context()
+    add_context_flags(parser)
     add_algorithm_flags(parser.group("algorithm"))
     return parser

@@ -45,7 +45,7 @@ class PrometheusMetrics:
             if metadata.get(field):
                 self._remarks.add(
                     f"{where}.metadata.{field}",
-                    "how Prometheus is reached is a setting of the adapter",
+                    "the connection to Prometheus is a setting of the adapter",
                     "Set it with the --prometheus-* flags or in `backends` of the adapter.",
                 )
         return self._external(index, name, trigger, metadata)

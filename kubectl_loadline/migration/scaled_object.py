@@ -108,7 +108,7 @@ def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
     if metadata.get("activationValue"):
         remarks.add(
             f"spec.triggers[{index}].metadata.activationValue",
-            "cpu and memory do not start a target that has no pods; it is left out",
+            "cpu and memory cannot start a target that has no pods; the field is left out",
         )
     source: Json = {"name": trigger["type"], "target": target}
     if container := metadata.get("containerName"):
@@ -165,7 +165,7 @@ def _remark_window(spec: Mapping[str, Any], remarks: Remarks) -> None:
 
 
 _INTERVALS: Final = {
-    "initialCooldownPeriod": "a new LoadAutoscaler has no longer cooldown at its start",
+    "initialCooldownPeriod": "a LoadAutoscaler has no separate cooldown after its creation",
     "pollingInterval": "every metric is read each --sync-period (15s), at zero replicas too; spec.syncPeriodSeconds changes it for one object",
 }
 

@@ -15,9 +15,10 @@ class StartUp(msgspec.Struct, frozen=True):
 
 
 class RecordedSeries(msgspec.Struct, frozen=True, kw_only=True):
-    """`queries` and `delays` (in seconds) are by the name of a metric; empty where they are not known."""
+    """`queries`, `delays` (in seconds) and `ranges` of rate() are by the name of a metric; empty where they are not known."""
 
     recording: Recording
     queries: Mapping[str, str] = {}
     delays: Mapping[str, float] = {}
+    ranges: Mapping[str, str] = {}
     start_up: StartUp | None = None

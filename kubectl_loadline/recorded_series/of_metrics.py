@@ -25,6 +25,7 @@ from kubectl_loadline.recorded_series.queries import (
 )
 from kubectl_loadline.recorded_series.sample_reads import read_samples, recording_of
 from scaler.api.autoscaler import Autoscaler, MetricSourceType, MetricSpec, metrics_of
+from wire.kube.chosen_context import context_of
 
 SINCE_SECONDS = 14 * 86400
 ANY_METRIC = "any metric"
@@ -216,7 +217,7 @@ def prometheus_server(given: argparse.Namespace, url: str) -> PrometheusServer:
     return PrometheusServer(
         url=url,
         # A forwarded port is another one each time.
-        name=given.prometheus_url or f"of the cluster {given.context or ''}",
+        name=given.prometheus_url or f"of the cluster {' '.join(context_of(given).flags())}",
         headers=tuple(headers),
         ca_file=given.prometheus_ca_file,
     )

@@ -16,6 +16,7 @@ from kubectl_loadline.terminal.progress import Progress
 from wire.prometheus.access import FileCredentials
 from wire.prometheus.options import PrometheusOptions
 from wire.prometheus.query_api import PrometheusQueries
+from wire.prometheus.scrape_interval import scrape_interval_query
 from wire.prometheus.transport import NoAnswer, Transport
 
 DAY_SECONDS: Final = 86400
@@ -26,7 +27,9 @@ SETTLED_SECONDS: Final = 3600
 TIMEOUT_SECONDS: Final = 120.0
 # A day of a thousand series.
 RESPONSE_BYTES_MAX: Final = 256 * 2**20
-SCRAPE_SECONDS: Final = 30.0
+SCRAPE_SECONDS: Final = 60.0
+"""Prometheus' default, where its series do not say it."""
+SCRAPE_STEP_MILLISECONDS: Final = 5_000
 
 Answer = TypeVar("Answer")
 
@@ -132,10 +135,14 @@ class SeriesClient:
         )
         return sorted(self._answered(names, match))
 
-    def scrape_seconds(self, at_unix_seconds: float) -> float:
-        """The usual time between two scrapes, from `up`. Raises `SeriesUnavailable`."""
-        count = self.value("quantile(0.5, count_over_time(up[10m]))", at_unix_seconds)
-        return 600 / count if count else SCRAPE_SECONDS
+    def scrape_seconds(self, at_unix_seconds: float, selector: str = "up") -> float:
+        """The usual time between two scrapes of some series, or of all targets. Raises `SeriesUnavailable`."""
+        for each in dict.fromkeys((selector, "up")):
+            query = scrape_interval_query(each, SCRAPE_STEP_MILLISECONDS)
+            found = self.value(query, at_unix_seconds)
+            if found:
+                return found
+        return SCRAPE_SECONDS
 
     def _chunk(self, query: Selected, chunk: TimeSpan) -> Samples:
         kept = self._kept(query, chunk)

@@ -54,7 +54,7 @@ def _judge(name: str, series: Series, cpu: Series | None) -> Judged:
         return Judged(
             name=name,
             correlation=found,
-            rejected=f"the pods do not work for it: its correlation with their CPU usage is {shown}, less than {LEAST_CORRELATION:g}",
+            rejected=f"it does not follow the work of the pods: its correlation with their CPU usage is {shown}, less than {LEAST_CORRELATION:g}",
         )
     return Judged(name=name, correlation=found)
 

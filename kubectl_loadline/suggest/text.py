@@ -20,9 +20,9 @@ def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
         f"The cheapest choices that are short of ready replicas for at most {goal:g} % of the time, made on the first two thirds "
         f"of the history; pods need {suggestion.start_up_seconds:g} s to become ready."
     )
-    yield f"On the last third, which no choice has seen: {_scored(found.score)}."
+    yield f"On the last third, which was not used for the choices: {_scored(found.score)}."
     if found.score.under_timeshare > goal:
-        yield "That is more than the goal: the last third is unlike the rest. Use a longer history, or a lower --short."
+        yield "That is more than the goal: the last third differs from the rest. Use a longer history, or a lower --short."
     if found.runner_up is not None:
         yield f"Runner-up: {described(found.runner_up.choices)}: {_scored(found.runner_up.score)}."
     yield from _forecast(found)
@@ -36,9 +36,12 @@ def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
         for tried in step.tried[:TRIED_MAX]:
             yield f"  {words(tried.choices).ljust(width)}  {_row(tried)}"
     if suggestion.rules and rules is not None:
-        yield f"The adapter needs the rules in {rules}: loadline-adapter check {rules}"
+        yield (
+            f"The adapter must serve the metric in {rules}: add it to rules.metrics in the values of its chart, and upgrade the "
+            f"release. loadline-adapter check {rules} validates it, also against the scrape interval with --prometheus-url."
+        )
     elif suggestion.rules:
-        yield "The adapter needs a rule for the metric: run it again with --rules=FILE."
+        yield "The adapter must serve the metric: run it again with --rules=FILE, which writes its query."
     else:
         yield "CPU usage needs no rule: metrics-server serves it, or the adapter's resourceRules."
     yield "It decides without scaling (mode: DryRun). Compare with kubectl loadline status, then remove mode."

@@ -218,11 +218,11 @@ def _filled_in(metric: MetricDerivation) -> Iterator[str]:
     assumed = []
     if fill_in.missing_milli and any(fill_in.missing_milli.values()):
         # Careful when scaling down: a pod without a sample might be busy.
-        assumed.append("pods without a sample at full load")
+        assumed.append("the full target for pods without a sample")
     elif fill_in.missing_milli:
-        assumed.append("pods without a sample at 0")
+        assumed.append("0 for pods without a sample")
     if fill_in.unready_as_zero:
-        assumed.append("pods that are not ready at 0")
+        assumed.append("0 for pods that are not ready")
     if assumed:
         yield f"Assuming {' and '.join(assumed)}, the ratio is {_ratio(fill_in.usage_ratio)}."
 
@@ -288,7 +288,7 @@ def rate_sentence(rate: Rate) -> str:
     if rate.select_policy == "Disabled":
         return f"scaling {rate.direction} is disabled in spec.behavior"
     if not rate.policies:
-        return f"without spec.behavior one step may double the count, or reach 4, here {rate.limit}"
+        return f"without spec.behavior, one step can at most double the count or reach 4: here {rate.limit}"
     policies = "; ".join(_policy(each, rate.direction) for each in rate.policies)
     chosen = f" ({rate.select_policy} of them)" if len(rate.policies) > 1 else ""
     return f"{policies}: the limit{chosen} is {rate.limit}"

@@ -137,7 +137,7 @@ class ServerVersion:
             self.settings = self.settings.of_version(upstream)
         was = "" if before is None else f", it was 1.{before}"
         log.info(
-            "the API server has Kubernetes 1.%d%s: HPAs are scaled as by the controller of 1.%d",
+            "the API server runs Kubernetes 1.%d%s: HPAs are scaled as by the controller of 1.%d",
             minor,
             was,
             upstream.minor,

@@ -130,7 +130,7 @@ class Telemetry:
         )
         self.client_refusals_total = Counter(
             "loadline_scaler_client_refusals_total",
-            "Connections and requests that were refused because the client took too much of this (connections, memory, headers, time, reviews).",
+            "Connections and requests that were refused because the client used too much of this (connections, memory, headers, time, reviews).",
             ("reason",),
             registry=self.registry,
         )
@@ -145,7 +145,7 @@ class Telemetry:
         if self._kind.follows_server_version:
             self._kubernetes_version = Gauge(
                 "loadline_scaler_kubernetes_version_info",
-                "Always 1; the labels are the version of the API server (empty with --kubernetes-version), and that whose HPA controller is equalled.",
+                "Always 1; the labels are the version of the API server (empty with --kubernetes-version), and the version whose HPA controller is followed.",
                 ("server", "behavior"),
                 registry=self.registry,
             )
@@ -271,7 +271,7 @@ class Telemetry:
     def _desired_family(self, desired: Iterable[tuple[str, int]]) -> GaugeMetricFamily:
         family = GaugeMetricFamily(
             DESIRED,
-            "Replicas that an autoscaler wants.",
+            "Desired replicas of an autoscaler.",
             labels=self._kind.metric_labels,
         )
         for key, replicas in desired:

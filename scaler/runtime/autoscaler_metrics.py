@@ -79,7 +79,7 @@ _METRICS: tuple[tuple[str, str, Callable[[_Seen], Number]], ...] = (
     ),
     (
         "status_desired_replicas",
-        "Replicas that the last decision wants.",
+        "Desired replicas of the last decision.",
         _of_status(lambda status: status.desired_replicas),
     ),
 )

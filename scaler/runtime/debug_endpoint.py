@@ -60,7 +60,7 @@ def scaler_server(
         if found is None:
             raise not_found(
                 f"no decision on {key}: it does not exist, this scaler does not watch its namespace, "
-                "another replica reconciles it, or its first reconcile is still to come"
+                "another replica reconciles it, or it has not been reconciled yet"
             )
         return respond(request, encoded(found))
 

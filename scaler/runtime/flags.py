@@ -22,6 +22,7 @@ from scaler.runtime.adapter_options import (
     namespaced_name,
 )
 from scaler.runtime.prometheus_flags import add_prometheus_flags, prometheus_options
+from wire.kube.chosen_context import ChosenContext
 from wire.process.command_line.parsing import FlagGroup, FlagParser, boolean, duration_seconds
 from wire.process.logs import LoggingOptions, add_logging_flags
 from wire.prometheus.options import PrometheusOptions
@@ -47,7 +48,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """The parsed flags of `loadline-scaler run`."""
 
     kubeconfig: Path | None = None
-    context: str | None = None
+    context: ChosenContext = ChosenContext()
     namespaces: tuple[str, ...] = ()
     concurrent_syncs: int = 20
     autoscaler_metrics: bool = True
@@ -250,7 +251,7 @@ def _add_run_only_flags(flags: FlagGroup) -> None:
         type=window,
         default=None,
         metavar="DURATION",
-        help="how long the status may have a metric value that has moved by up to 10 %% since "
+        help="how long the status may keep a metric value that has since changed by up to 10 %% "
         "(default: 1m, but 0s for HPAs)",
     )
     flags.add_argument(
@@ -333,7 +334,7 @@ def options_of(flags: argparse.Namespace) -> Options:
     )
     return Options(
         kubeconfig=flags.kubeconfig,
-        context=flags.context,
+        context=ChosenContext(name=flags.context or None),
         namespaces=tuple(dict.fromkeys(flags.namespace)),
         concurrent_syncs=flags.concurrent_syncs,
         autoscaler_metrics=flags.autoscaler_metrics,

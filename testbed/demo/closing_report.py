@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from testbed import web
+from testbed.demo.load_plan import NAMESPACE
 from testbed.demo.replica_summary import ReplicaSummary
 from testbed.demo.stack import Stack
 from testbed.prometheus import PrometheusServer
@@ -56,6 +57,17 @@ def print_summary(
             console.print(f"  {process.log_path}", highlight=False, soft_wrap=True)
         console.print(f"  {stack.cluster.log_directory}", highlight=False, soft_wrap=True)
     return 1 if failed else 0
+
+
+def next_commands(kubeconfig: Path, plugin: Path) -> str:
+    """What to try now, in another terminal."""
+    return (
+        "Everything is still running. In another terminal:\n\n"
+        f"  export KUBECONFIG={kubeconfig}\n"
+        f"  {plugin} why worker -n {NAMESPACE}     # why it has this many replicas\n"
+        f"  {plugin} simulate worker -n {NAMESPACE} --metric=queue_length=3000     # what it would do with a longer queue\n"
+        f"  {plugin} ui     # all of it as a page\n"
+    )
 
 
 def query_count(prometheus: PrometheusServer) -> int:

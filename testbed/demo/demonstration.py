@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from testbed.demo import picture, recorded_series
-from testbed.demo.closing_report import print_summary
+from testbed.demo.closing_report import next_commands, print_summary
 from testbed.demo.live_view import Frame, LiveView, WorkloadFrame
 from testbed.demo.load_plan import MIN_SECONDS, WORKLOADS, Plan, Workload
 from testbed.demo.observation import Observation, observe
@@ -56,6 +57,8 @@ def run_demo(seconds: float) -> int:
                 [recorded_series.read(stack.prometheus, w, time_range) for w in WORKLOADS], path
             )
             exit_code = print_summary(console, summaries, stack, path)
+            if console.is_terminal and sys.stdin.isatty():
+                wait_for_key(console, stack)
     except KeyboardInterrupt:
         console.print("\nStopped; nothing is left running.")
         exit_code = INTERRUPTED_EXIT_CODE
@@ -63,6 +66,14 @@ def run_demo(seconds: float) -> int:
         if exit_code != FAILED_EXIT_CODE:  # keep the logs of a failure
             shutil.rmtree(directory, ignore_errors=True)
     return exit_code
+
+
+def wait_for_key(console: Console, stack: Stack) -> None:
+    """Keep everything running, for the commands that a person would try next."""
+    plugin = Path(sys.executable).with_name("kubectl-loadline")
+    console.print(next_commands(stack.cluster.kubeconfig, plugin), highlight=False, soft_wrap=True)
+    console.print("Press Enter to stop everything.")
+    sys.stdin.readline()
 
 
 async def run_load(

@@ -60,6 +60,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         """The scale-down stabilization window, short enough for the quiet end of the demo."""
         return max(5, round(self.seconds / 16))
 
+    @property
+    def shortened(self) -> str:
+        """What is shorter than in a cluster, so that a few minutes show everything."""
+        return (
+            f"shorter than usual: a reconcile each {SYNC_SECONDS} s (default 15 s), a scrape each {SCRAPE_SECONDS:g} s, rate() over "
+            f"{RATE_WINDOW_SECONDS} s, a scale-down stabilization window of {self.stabilization_seconds} s (default 300 s)"
+        )
+
 
 WEB = Workload(
     name="web",

@@ -36,8 +36,8 @@ def adapter_values(*, port: int, prometheus_port: int) -> Manifest:
 
 
 def scaler_values() -> Manifest:
-    """The scaler runs as a local process, so its Deployment has no replicas."""
-    return {"replicas": 0, "syncPeriod": f"{SYNC_SECONDS}s"}
+    """The scaler runs as a local process; connections to its simulated pod are forwarded to it."""
+    return {"replicas": 1, "syncPeriod": f"{SYNC_SECONDS}s"}
 
 
 def deployment(workload: Workload) -> Manifest:

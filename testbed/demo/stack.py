@@ -20,6 +20,7 @@ from testbed.programs import LoadlineProcess
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 
 SYSTEM_NAMESPACE = "loadline"
+SERVING_PORT = 10443  # of the scaler's pod
 APIS = ("v1beta2.custom.metrics.k8s.io", "v1beta1.external.metrics.k8s.io")
 
 Say = Callable[[str], None]
@@ -47,9 +48,13 @@ class Stack(msgspec.Struct, frozen=True, kw_only=True):
 @contextmanager
 def started(plan: Plan, directory: Path, say: Say) -> Iterator[Stack]:
     """Start everything; `say` prints the progress."""
+    scaler_port = ports.reserve()
     with ExitStack() as running:
+        say(plan.shortened)
         say("control plane: etcd, kube-apiserver, controllers, scheduler, nodes")
-        cluster = running.enter_context(Cluster(_cluster_options(plan), directory=directory))
+        cluster = running.enter_context(
+            Cluster(_cluster_options(plan, scaler_port), directory=directory)
+        )
         say("Prometheus")
         exporter = running.enter_context(Exporter())
         prometheus = running.enter_context(
@@ -64,7 +69,7 @@ def started(plan: Plan, directory: Path, say: Say) -> Iterator[Stack]:
         _install(cluster, adapter_port=adapter_port, prometheus_port=prometheus.port)
         say("adapter and scaler, with the permissions of their charts")
         adapter = running.enter_context(_program(cluster, "adapter", directory, adapter_port))
-        scaler = running.enter_context(_program(cluster, "scaler", directory, None))
+        scaler = running.enter_context(_program(cluster, "scaler", directory, scaler_port))
         for api in APIS:
             apiservices.wait_until_available(cluster, api)
         cluster.apply(manifests.web_autoscaler(plan), manifests.worker_autoscaler(plan))
@@ -77,14 +82,14 @@ def started(plan: Plan, directory: Path, say: Say) -> Iterator[Stack]:
         )
 
 
-def _cluster_options(plan: Plan) -> ClusterOptions:
+def _cluster_options(plan: Plan, scaler_port: int) -> ClusterOptions:
     hpa = HPAOptions(
         sync_period_seconds=SYNC_SECONDS,
         downscale_stabilization_seconds=plan.stabilization_seconds,
         initial_readiness_delay_seconds=1,
         cpu_initialization_seconds=1,
     )
-    return ClusterOptions(hpa=hpa)
+    return ClusterOptions(hpa=hpa, forwarded_ports=((SERVING_PORT, scaler_port),))
 
 
 def _install(cluster: Cluster, *, adapter_port: int, prometheus_port: int) -> None:
@@ -104,7 +109,7 @@ def _install(cluster: Cluster, *, adapter_port: int, prometheus_port: int) -> No
 
 
 def _program(
-    cluster: Cluster, program: Literal["adapter", "scaler"], directory: Path, port: int | None
+    cluster: Cluster, program: Literal["adapter", "scaler"], directory: Path, port: int
 ) -> LoadlineProcess:
     return start_chart_program(
         cluster,

@@ -26,6 +26,7 @@ from urllib.parse import quote, urlsplit
 
 import msgspec
 
+from wire.kube.chosen_context import BY_FLAGS, CURRENT, ChosenContext, chosen_context, entry
 from wire.process.followed_file import FollowedFile, generations
 from wire.process.problem_log import ProblemLog
 
@@ -104,11 +105,15 @@ class ServiceAccount:
 class Kubeconfig:
     """One or more kubeconfig files and the context chosen in them."""
 
-    def __init__(self, paths: str, context: str | None) -> None:
+    def __init__(self, paths: str, context: ChosenContext) -> None:
         """`paths` as in `$KUBECONFIG`: separated by colons. A missing file is skipped."""
         # Local, because the import is expensive (see the top of the file).
         from kubernetes_asyncio.client import Configuration
-        from kubernetes_asyncio.config.kube_config import KubeConfigLoader, KubeConfigMerger
+        from kubernetes_asyncio.config.kube_config import (
+            ConfigNode,
+            KubeConfigLoader,
+            KubeConfigMerger,
+        )
 
         self._paths = paths
         existing = [Path(path).expanduser() for path in paths.split(os.pathsep) if path]
@@ -116,16 +121,19 @@ class Kubeconfig:
             raise ConnectionConfigError(f"kubeconfig {paths}: no such file")
         try:
             merged = KubeConfigMerger(paths).config
+            plain = _plain(merged.value) if merged else {}
+            active = chosen_context(plain, context)
+            if merged and active["name"] == BY_FLAGS:
+                merged.value["contexts"].append(ConfigNode(BY_FLAGS, active))
             self._loader = KubeConfigLoader(
-                config_dict=merged, active_context=context, config_base_path=None
+                config_dict=merged, active_context=active["name"], config_base_path=None
             )
         except Exception as error:
             # The loader raises YAML, key and type errors as they come.
             raise ConnectionConfigError(f"kubeconfig {paths}: {error}") from error
         self._new_configuration = Configuration
-        self._impersonation = _impersonation(merged.value, context) if merged else ()
-        active = self._loader.current_context
-        self._namespace = str(active["context"].get("namespace") or "") if active else ""
+        self._impersonation = _impersonation(entry(plain, "user", active["context"].get("user")))
+        self._namespace = str(active["context"].get("namespace") or "")
 
     async def read(self) -> ClusterAccess:
         loaded = self._new_configuration()
@@ -233,7 +241,7 @@ class Connection:
 async def connect(
     kubeconfig: Path | None = None,
     *,
-    context: str | None = None,
+    context: ChosenContext = CURRENT,
     user_agent: str,
     environ: Mapping[str, str] = os.environ,
 ) -> Connection:
@@ -251,15 +259,15 @@ async def connect(
         ) from error
 
 
-def _impersonation(config: Mapping[str, Any], context: str | None) -> tuple[tuple[str, str], ...]:
-    """The headers of client-go's impersonation (transport/round_trippers.go) for the user of the context."""
+def _plain(merged: Mapping[str, Any]) -> dict[str, Any]:
+    """A kubeconfig without the nodes in which the loader keeps the file of each entry."""
+    lists = ("clusters", "contexts", "users")
+    return {**merged, **{kind: [each.value for each in merged[kind]] for kind in lists}}
 
-    def named(kind: str, name: object) -> Mapping[str, Any]:
-        entries = (each.value for each in config.get(f"{kind}s") or ())
-        found: Mapping[str, Any] = next((each for each in entries if each.get("name") == name), {})
-        return found.get(kind) or {}
 
-    user = named("user", named("context", context or config.get("current-context")).get("user"))
+def _impersonation(user: Mapping[str, Any] | None) -> tuple[tuple[str, str], ...]:
+    """The headers of client-go's impersonation (transport/round_trippers.go) for a user of a kubeconfig."""
+    user = user or {}
     if not user.get("as"):
         return ()
     headers = [("Impersonate-User", str(user["as"]))]
@@ -272,7 +280,7 @@ def _impersonation(config: Mapping[str, Any], context: str | None) -> tuple[tupl
 
 
 def access_source(
-    kubeconfig: Path | None, context: str | None, environ: Mapping[str, str] = os.environ
+    kubeconfig: Path | None, context: ChosenContext, environ: Mapping[str, str] = os.environ
 ) -> AccessSource:
     """Where the credentials are, as `connect` finds them. Raises `ConnectionConfigError`."""
     if kubeconfig is not None:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from wire.kube.chosen_context import CURRENT, ChosenContext
 from wire.kube.connection import (
     AccessSource,
     ClusterAccess,
@@ -31,7 +32,7 @@ async def connect_to(
     server_hostname: str | None = None,
     insecure_skip_tls_verify: bool = False,
     kubeconfig: Path | None = None,
-    context: str | None = None,
+    context: ChosenContext = CURRENT,
     source: AccessSource | None = None,
     user_agent: str,
     environ: Mapping[str, str] = os.environ,

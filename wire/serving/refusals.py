@@ -54,7 +54,7 @@ class Refusals:
             return
         ((address, count),) = self._addresses.most_common(1)
         log.warning(
-            "%d connections or requests were refused since the last such line, because clients took too much (%s); "
+            "%d connections or requests were refused since the last such message, because clients used too much (%s); "
             "most, %d, of the address %s",
             self._reasons.total(),
             ", ".join(f"{reason.value}: {number}" for reason, number in self._reasons.items()),

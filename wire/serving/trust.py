@@ -163,7 +163,7 @@ class TrustSource:
             return Bundle(pem)
         except (OSError, CertificateError) as error:
             source = f"--{key}" if file else f"ConfigMap {NAMESPACE}/{NAME}, {key}"
-            self._keep(f"{source}: {error}; keeping the former CA, if there is one", before)
+            self._keep(f"{source}: {error}; keeping the previous CA, if there is one", before)
             return before
 
     def _front_proxy(self, bundle: Bundle | None) -> FrontProxy | None:
@@ -189,7 +189,7 @@ class TrustSource:
 
     def _former_proxy(self, problem: str) -> FrontProxy | None:
         former = self.current.front_proxy
-        self._keep(f"{problem}; keeping the former front proxy, if there is one", former)
+        self._keep(f"{problem}; keeping the previous front proxy, if there is one", former)
         return former
 
     def _keep(self, problem: str, former: object) -> None:

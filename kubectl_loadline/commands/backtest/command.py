@@ -38,7 +38,7 @@ from kubectl_loadline.recorded_series.files import write_csv
 from kubectl_loadline.recorded_series.found import RecordedSeries, StartUp
 from kubectl_loadline.recorded_series.of_metrics import series_of_metrics
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
-from kubectl_loadline.terminal.documents import add_output_flag, rendered
+from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import OK
 from kubectl_loadline.terminal.progress import Progress, shown_progress
 from scaler.algorithm.derivation import encoded
@@ -121,14 +121,9 @@ def compare(given: argparse.Namespace, inputs: Inputs) -> int:
         _decisions_to(given.decisions, progress, of) as on_decision,
     ):
         report, played = backtest(request, on_decision)
-    print(printed(report, given.output))
+    print_document(given.output, msgspec.json.encode(report), lambda: text_of(report))
     draw(given, request, report, played)
     return OK
-
-
-def printed(report: Report, output: str) -> str:
-    """In the format of `-o`."""
-    return rendered(output, msgspec.json.encode(report), lambda: text_of(report))
 
 
 def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:

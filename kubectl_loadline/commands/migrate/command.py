@@ -1,4 +1,4 @@
-"""`kubectl loadline migrate [FILE...]`: HPAs and ScaledObjects to LoadAutoscalers, or a comparison of both."""
+"""`kubectl loadline migrate [FILE...]`: HPAs, ScaledObjects and prometheus-adapter's rules, or a comparison of decisions."""
 
 import argparse
 from collections.abc import Sequence
@@ -7,10 +7,19 @@ from kubectl_loadline.cluster.connecting import connected, ended
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_impersonation_flags,
+    add_program_flag,
     add_request_timeout_flag,
     cluster_of,
 )
-from kubectl_loadline.commands.migrate.shared import migrated_cluster, migrated_files, parser_of
+from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag
+from kubectl_loadline.commands.migrate.adapter_rules import configurations, migrated_configuration
+from kubectl_loadline.commands.migrate.shared import (
+    WrongInput,
+    documents,
+    migrated_cluster,
+    migrated_documents,
+    parser_of,
+)
 from wire.process.command_line.parsing import FlagParser
 
 
@@ -21,7 +30,15 @@ def main(arguments: Sequence[str]) -> int:
 
 async def _migrated(given: argparse.Namespace) -> int:
     if given.files and not given.compare:
-        return migrated_files(given)
+        originals = [each for file in given.files for each in documents(file)]
+        rules = list(configurations(originals))
+        if not rules:
+            return migrated_documents(given, originals)
+        if len(originals) > 1 or len(rules) > 1:
+            raise WrongInput(
+                "a configuration of prometheus-adapter is converted alone: convert the other objects with another command"
+            )
+        return await migrated_configuration(given, rules[0])
     async with connected(cluster_of(given)) as session:
         namespace = "" if given.all_namespaces else session.namespace
         return await migrated_cluster(given, session.client, namespace)
@@ -29,9 +46,23 @@ async def _migrated(given: argparse.Namespace) -> int:
 
 def parser() -> FlagParser:
     """The flags of `migrate`."""
-    parser = parser_of("kubectl loadline", all_namespaces=" -A", why="kubectl loadline why")
+    parser = parser_of(
+        "kubectl loadline",
+        all_namespaces=" -A",
+        why="kubectl loadline why",
+        more=" A configuration of prometheus-adapter, or the ConfigMap that contains it, is converted to named metrics, whose values "
+        "are compared in Prometheus.",
+        examples=[
+            (
+                "Convert the rules of prometheus-adapter to values of Loadline's chart",
+                "kubectl loadline migrate config.yaml --values=values.yaml",
+            )
+        ],
+    )
     parser.add_boolean("-A", "--all-namespaces", help="read all namespaces of the cluster")
     add_cluster_flags(parser)
     add_impersonation_flags(parser)
     add_request_timeout_flag(parser)
+    add_prometheus_flag(parser)
+    add_program_flag(parser, "adapter")
     return parser

@@ -20,6 +20,7 @@ from kubectl_loadline.migration import (
     from_hpa,
     from_scaled_object,
 )
+from kubectl_loadline.migration.chart_values import chart_values
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
 from wire.kube.requests import Reader
 from wire.process.command_line.parsing import FlagParser
@@ -34,8 +35,14 @@ class WrongInput(ValueError):
 
 def migrated_files(given: argparse.Namespace) -> int:
     """Convert the files; the exit code. Raises `WrongInput`."""
-    originals = [each for file in given.files for each in documents(file)]
-    return _converted(originals, rules_file=given.rules, dry_run=not given.enforce)
+    return migrated_documents(given, [each for file in given.files for each in documents(file)])
+
+
+def migrated_documents(given: argparse.Namespace, originals: Sequence[Json]) -> int:
+    """Convert the objects; the exit code. Raises `WrongInput`."""
+    return _converted(
+        originals, rules_file=given.rules, values_file=given.values, dry_run=not given.enforce
+    )
 
 
 async def migrated_cluster(given: argparse.Namespace, client: Reader, namespace: str) -> int:
@@ -45,17 +52,27 @@ async def migrated_cluster(given: argparse.Namespace, client: Reader, namespace:
     """
     if given.compare:
         return _report(await compared(client, namespace), why=given.why)
-    originals = await read_originals(client, namespace)
-    return _converted(originals, rules_file=given.rules, dry_run=not given.enforce)
+    return migrated_documents(given, await read_originals(client, namespace))
 
 
-def parser_of(program: str, *, all_namespaces: str, why: str) -> FlagParser:
-    """The flags that both have. `all_namespaces`: how an example reads all; `why`: the command that explains a decision."""
+def parser_of(
+    program: str,
+    *,
+    all_namespaces: str,
+    why: str,
+    more: str = "",
+    examples: Sequence[tuple[str, str]] = (),
+) -> FlagParser:
+    """The flags that both have. `all_namespaces`: how an example reads all; `why`: the command that explains a decision.
+
+    `more` continues the description, and `examples` follow those of both.
+    """
     parser = FlagParser(
         prog=f"{program} migrate",
         usage="%(prog)s [flags] [FILE...]",
         description="Convert HorizontalPodAutoscalers and ScaledObjects to LoadAutoscalers. They are printed, with mode "
-        "DryRun, and nothing in the cluster is changed. What has no counterpart is reported on stderr.",
+        "DryRun, and nothing in the cluster is changed. What has no counterpart is reported on stderr."
+        + more,
         examples=[
             (
                 "Convert manifests; write the metrics of Prometheus triggers to a configuration of the adapter",
@@ -69,6 +86,7 @@ def parser_of(program: str, *, all_namespaces: str, why: str) -> FlagParser:
                 "After `kubectl apply -f loadautoscalers.yaml`: do both set the same replica counts?",
                 f"{program} migrate --compare{all_namespaces}",
             ),
+            *examples,
         ],
         notes="Exit code 0: every object is converted; with --compare, all agree. 1: the cluster could not be read. 2: a flag or "
         "a file is wrong. 3: an object has no counterpart, or --compare found a difference.",
@@ -82,6 +100,10 @@ def parser_of(program: str, *, all_namespaces: str, why: str) -> FlagParser:
     )
     parser.add_file(
         "--rules", help="write the adapter's configuration for Prometheus triggers to this file"
+    )
+    parser.add_file(
+        "--values",
+        help="write the same to this file, as values of the adapter's chart",
     )
     parser.add_boolean(
         "--enforce", help="leave out mode DryRun: the LoadAutoscalers scale as soon as they exist"
@@ -107,7 +129,9 @@ def documents(file: str) -> Iterator[Json]:
             yield from each["items"] if str(each.get("kind")).endswith("List") else (each,)
 
 
-def _converted(originals: Sequence[Json], *, rules_file: Path | None, dry_run: bool) -> int:
+def _converted(
+    originals: Sequence[Json], *, rules_file: Path | None, values_file: Path | None, dry_run: bool
+) -> int:
     converted: list[Converted] = []
     failed = False
     for original in originals:
@@ -124,7 +148,7 @@ def _converted(originals: Sequence[Json], *, rules_file: Path | None, dry_run: b
             print(_sentence(remark), file=sys.stderr)
     if converted:
         print(yaml.safe_dump_all([each.autoscaler for each in converted], sort_keys=False), end="")
-    _write_rules(converted, rules_file)
+    _write_rules(converted, rules_file, values_file)
     skipped = sum(str(each.get("kind")) not in CONVERSIONS for each in originals)
     others = f"; {skipped} other objects are left out" if skipped else ""
     print(
@@ -134,19 +158,44 @@ def _converted(originals: Sequence[Json], *, rules_file: Path | None, dry_run: b
     return FOUND if failed else OK
 
 
-def _write_rules(converted: Sequence[Converted], file: Path | None) -> None:
+def _write_rules(
+    converted: Sequence[Converted], rules_file: Path | None, values_file: Path | None
+) -> None:
     metrics = [metric for each in converted for metric in each.metrics]
     if not metrics:
         return
-    if file is None:
+    if rules_file is None and values_file is None:
         print(
-            f"{len(metrics)} metrics must be added to the adapter: run it again with --rules=FILE",
+            f"{len(metrics)} metrics must be added to the adapter: run it again with --values=FILE for its chart, or with "
+            "--rules=FILE for its configuration",
             file=sys.stderr,
         )
         return
+    configuration = _configuration(converted, metrics)
+    if rules_file is not None:
+        print(
+            f"{rules_file}: {len(metrics)} metrics for the configuration of the adapter",
+            file=sys.stderr,
+        )
+        rules_file.write_text(yaml.safe_dump(configuration, sort_keys=False), "utf-8")
+    if values_file is not None:
+        written_values(values_file, configuration)
+
+
+def written_values(file: Path, configuration: Json) -> None:
+    """Write a configuration of the adapter as values of its chart. Raises `WrongInput` if they cannot express it."""
+    try:
+        values = chart_values(configuration)
+    except ValueError as error:
+        raise WrongInput(f"{file}: {error}") from error
+    file.write_text(yaml.safe_dump(values, sort_keys=False), "utf-8")
+    print(f"{file}: values for the chart of the adapter, to be merged into yours", file=sys.stderr)
+
+
+def _configuration(converted: Sequence[Converted], metrics: Sequence[Json]) -> Json:
+    """Of the adapter; without `backends` if its own Prometheus is the only one."""
     backends = {backend["name"]: backend for each in converted for backend in each.backends}
-    print(f"{file}: {len(metrics)} metrics for the configuration of the adapter", file=sys.stderr)
-    configuration: Json = {"metrics": metrics}
+    configuration: Json = {"metrics": list(metrics)}
     if len(backends) == 1:
         [only] = backends.values()
         configuration = {"metrics": [_of_default_backend(metric) for metric in metrics]}
@@ -155,8 +204,8 @@ def _write_rules(converted: Sequence[Converted], file: Path | None) -> None:
             file=sys.stderr,
         )
     elif backends:
-        configuration = {"backends": list(backends.values()), "metrics": metrics}
-    file.write_text(yaml.safe_dump(configuration, sort_keys=False), "utf-8")
+        configuration = {"backends": list(backends.values()), "metrics": list(metrics)}
+    return configuration
 
 
 def _of_default_backend(metric: Json) -> Json:

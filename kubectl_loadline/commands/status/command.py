@@ -16,7 +16,7 @@ from kubectl_loadline.cluster.flags import (
 from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag
 from kubectl_loadline.commands.status.of_list import SORT_FIELDS, show_list, watch_one
 from kubectl_loadline.commands.status.of_one import show_one
-from kubectl_loadline.commands.status.row_output import FORMATS
+from kubectl_loadline.commands.status.row_output import add_row_output_flag
 from kubectl_loadline.status.row import PROBLEMS
 from wire.api.duration import parse_prometheus_duration
 from wire.process.command_line.parsing import FlagParser
@@ -70,7 +70,7 @@ def parser() -> FlagParser:
         examples=[
             ("Every autoscaler of the cluster", "kubectl loadline status -A"),
             (
-                "Those that change, the one with most replicas last",
+                "Watch the list, sorted by replicas",
                 "kubectl loadline status --watch --sort-by=current",
             ),
             (
@@ -94,14 +94,7 @@ def parser() -> FlagParser:
         metavar="LABELS",
         help="list only autoscalers with these labels, such as team=shop,tier!=test",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        choices=FORMATS,
-        default="",
-        metavar="FORMAT",
-        help=f"output format: {', '.join(FORMATS)} (default: table, and sentences with NAME)",
-    )
+    add_row_output_flag(parser)
     parser.add_boolean(
         "-w", "--watch", help="after the list, print each autoscaler that changes, until Ctrl-C"
     )

@@ -30,7 +30,10 @@ async def show_list(given: Namespace) -> int:
         listing = await listed(session.client, namespace, label_selector=given.selector)
         rows = [each for each in listing.rows if each.has_problem or not given.problems]
         if listing.refused:
-            print(f"kubectl loadline status: without a kind: {listing.refused}", file=sys.stderr)
+            print(
+                f"kubectl loadline status: a kind is missing from the list: {listing.refused}",
+                file=sys.stderr,
+            )
         if not rows:
             print(_none_found(namespace, given), file=sys.stderr)
         output = RowOutput(given)

@@ -9,7 +9,7 @@ from kubectl_loadline.cluster.autoscaler_name import AutoscalerName
 from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, existing
 from kubectl_loadline.cluster.flags import cluster_of
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
-from kubectl_loadline.commands.status.row_output import RowOutput, print_document
+from kubectl_loadline.commands.status.row_output import RowOutput, print_encoded
 from kubectl_loadline.status.dry_run import DryRunComparison, compare
 from kubectl_loadline.status.recorded_replicas import (
     CURRENT,
@@ -20,7 +20,7 @@ from kubectl_loadline.status.recorded_replicas import (
 )
 from kubectl_loadline.status.row import Row, row_of
 from kubectl_loadline.status.text import comparison_sentence, counts, detail
-from kubectl_loadline.terminal.documents import JSON, YAML
+from kubectl_loadline.terminal.documents import is_document
 from kubectl_loadline.terminal.exit_codes import OK
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
@@ -47,12 +47,12 @@ async def show_one(given: Namespace, target: AutoscalerName) -> int:
         kind, _, body = await existing(session, target)
         autoscaler = kube_json.decode(body, Autoscaler)
         row = row_of(autoscaler, kind)
-        if given.output not in ("", JSON, YAML):
+        if given.output and not is_document(given.output):
             RowOutput(given).print_list([row])
             return OK
         compared = await _compared(session, given, kind, body, row) if row.dry_run else None
     if given.output:
-        print_document(given.output, _Document(autoscalers=(row,), dry_run=compared))
+        print_encoded(given.output, _Document(autoscalers=(row,), dry_run=compared))
     else:
         print(detail(row, "" if compared is None else _sentence(compared)))
     return OK

@@ -10,13 +10,19 @@ import msgspec
 from kubectl_loadline.cluster.autoscaler_name import KINDS, short_name
 from kubectl_loadline.status.row import Row
 from kubectl_loadline.status.table import Table, table_of
-from kubectl_loadline.terminal.documents import JSON, YAML, rendered
+from kubectl_loadline.terminal.documents import (
+    YAML,
+    add_output_flag,
+    is_document,
+    is_jsonpath,
+    print_document,
+)
 from kubectl_loadline.terminal.screen import red, screen_columns, shows_colours
+from wire.process.command_line.parsing import FlagSet
 
 TABLE: Final = "table"
 WIDE: Final = "wide"
 NAME: Final = "name"
-FORMATS: Final = (TABLE, WIDE, JSON, YAML, NAME)
 _RESOURCES: Final = {short_name(kind): f"{kind.kind.lower()}.{kind.group}" for kind in KINDS}
 
 
@@ -33,17 +39,19 @@ class RowOutput:
 
     def print_list(self, rows: Sequence[Row]) -> None:
         """All at once."""
-        if self._given.output in (JSON, YAML):
-            print_document(self._given.output, _Document(autoscalers=tuple(rows)))
+        if is_document(self._given.output):
+            print_encoded(self._given.output, _Document(autoscalers=tuple(rows)))
         else:
             self._print_lines(rows)
 
     def print_change(self, row: Row) -> None:
-        """One more row; a document of its own."""
+        """One more row; a document of its own, and for a template a list with one row."""
         if self._given.output == YAML:
             print("---")
-        if self._given.output in (JSON, YAML):
-            print_document(self._given.output, row)
+        if is_jsonpath(self._given.output):
+            self.print_list((row,))
+        elif is_document(self._given.output):
+            print_encoded(self._given.output, row)
         else:
             self._print_lines((row,))
         sys.stdout.flush()
@@ -75,6 +83,12 @@ class RowOutput:
             print(self._table.line(row, of_problem=of_problem))
 
 
-def print_document(output: str, document: object) -> None:
-    """As JSON or YAML."""
-    print(rendered(output, msgspec.json.encode(document), str))
+def print_encoded(output: str, document: object) -> None:
+    """In one of the formats that show a whole document."""
+    print_document(output, msgspec.json.encode(document))
+
+
+def add_row_output_flag(parser: FlagSet) -> None:
+    """`-o`, `--output`."""
+    about = " (default: table, and sentences with NAME)"
+    add_output_flag(parser, (TABLE, WIDE, NAME), default="", about=about)

@@ -25,20 +25,21 @@ from kubectl_loadline.cluster.flags import (
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
 from kubectl_loadline.cluster.workloads import FoundWorkload, read_workload, workload_in_cluster
 from kubectl_loadline.commands.backtest.options import add_history_flags, amount_pair, start_up
-from kubectl_loadline.commands.suggest.recorded_series import RATE_WINDOW, query_of, recorded_series
+from kubectl_loadline.commands.suggest.recorded_series import query_of, recorded_series
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import sends_credentials
-from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
+from kubectl_loadline.recorded_series.prometheus import SCRAPE_SECONDS, SeriesUnavailable
 from kubectl_loadline.suggest.knee import full_load
 from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of, manifest_of
 from kubectl_loadline.suggest.search import Problem, searched
 from kubectl_loadline.suggest.series_choice import CPU, judged
 from kubectl_loadline.suggest.suggestion import Suggestion
 from kubectl_loadline.suggest.text import commented
-from kubectl_loadline.terminal.documents import add_output_flag, rendered
+from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
 from kubectl_loadline.terminal.progress import shown_progress
 from wire.process.command_line.parsing import FlagParser
+from wire.prometheus.scrape_interval import fitting_range
 
 SHORT_PERCENT_MAX: Final = 0.5
 SERVED_SHARE: Final = 0.9
@@ -95,7 +96,7 @@ def proposed(given: argparse.Namespace, workload: FoundWorkload, history: Record
     if given.rules is not None and suggestion.rules:
         given.rules.write_text(yaml.safe_dump(suggestion.rules, sort_keys=False), "utf-8")
     document = msgspec.json.encode(suggestion)
-    print(rendered(given.output, document, lambda: _manifest(suggestion, given.rules)))
+    print_document(given.output, document, lambda: _manifest(suggestion, given.rules))
     return OK
 
 
@@ -194,7 +195,7 @@ def _range(given: argparse.Namespace, recording: Recording) -> Range:
         start = max(start, int(end - given.since) // step * step)
     if end - start < HISTORY_STEPS_MIN * step:
         raise NothingProposed(
-            f"the history has only {end - start} s: it must have {HISTORY_STEPS_MIN} steps, better two weeks"
+            f"the history has only {end - start} s: it must have at least {HISTORY_STEPS_MIN} steps; two weeks are better"
         )
     return Range(
         start_unix_seconds=start,
@@ -231,8 +232,9 @@ def _rules(choices: Choices, history: RecordedSeries) -> dict[str, Any]:
         return {}
     if choices.is_external:
         return {"metrics": [{"name": name, "query": history.queries[name]}]}
-    rule = {"name": name, "describes": "pods", "query": query_of(name, RATE_WINDOW)}
-    return {"metrics": [{**rule, "window": RATE_WINDOW}]}
+    range_ = history.ranges.get(name) or fitting_range(SCRAPE_SECONDS)
+    rule = {"name": name, "describes": "pods", "query": query_of(name, range_)}
+    return {"metrics": [{**rule, "window": range_}]}
 
 
 def parser() -> FlagParser:
@@ -241,7 +243,7 @@ def parser() -> FlagParser:
         prog="kubectl loadline suggest",
         usage="%(prog)s KIND/NAME [flags]\n       %(prog)s --workload=FILE [flags]",
         description="Propose an autoscaler for a workload from its recorded series: metric, target, bounds, windows and "
-        "behavior, with what each choice costs. The last third of the time judges the choices that the rest made.",
+        "behavior, with what each choice costs. Choices are made on the first two thirds of the time, and tested on the last third.",
         examples=[
             (
                 "For a Deployment; the proposal only reports what it would do",

@@ -29,8 +29,8 @@ from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of
 from kubectl_loadline.suggest.series_choice import CPU
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from wire.prometheus.scrape_interval import fitting_range
 
-RATE_WINDOW: Final = "1m"
 SERIES_MAX: Final = 20
 OF_PODS: Final = "CPU usage or of a counter of the pods"
 # Of the platform and of the runtimes: they do not count what the pods are there for.
@@ -54,9 +54,14 @@ def name_of(counter: str) -> str:
     return counter.removesuffix("_total") + PER_SECOND
 
 
-def query_of(metric: str, window: str) -> str:
+def counter_of(metric: str) -> str:
+    """The counter of a metric that `name_of` has named."""
+    return f"{metric.removesuffix(PER_SECOND)}_total"
+
+
+def query_of(metric: str, range_: str) -> str:
     """The query of the adapter for a metric that `name_of` has named."""
-    return f"sum by (namespace, pod) (rate({metric.removesuffix(PER_SECOND)}_total[{window}]))"
+    return f"sum by (namespace, pod) (rate({counter_of(metric)}[{range_}]))"
 
 
 def _from_files(given: argparse.Namespace) -> RecordedSeries:
@@ -75,22 +80,37 @@ def _from_prometheus(
     with SeriesClient(prometheus_server(given, url), cache=cache_of(given)) as client:
         span = span_of(given, time.time())
         matchers = f'namespace="{workload.namespace}",pod=~"{pod_pattern(any_autoscaler)}"'
-        wanted = _wanted(client, matchers, span, dict(given.query), any_autoscaler)
+        ranges = _ranges(client, matchers, span)
+        wanted = _wanted(matchers, ranges, dict(given.query), any_autoscaler)
         found = read_samples(client, wanted, span)
         scrape = client.scrape_seconds(span.end_unix_seconds)
         metrics = [name for name in found.samples if name not in (REPLICAS, READY_REPLICAS)]
         return RecordedSeries(
             recording=recording_of(found.samples, found.sources, given.step, expected=OF_PODS),
             queries={name: promql for name, promql in given.query if name in metrics},
+            ranges=ranges,
             delays={name: delay_of(found.queries[name].promql, scrape) for name in metrics},
             start_up=None if given.start_up else start_up_of(client, any_autoscaler, span),
         )
 
 
+def _ranges(client: SeriesClient, matchers: str, span: TimeSpan) -> dict[str, str]:
+    """The metrics of the counters of the pods, with a range for their rate() that fits their scrape interval."""
+    counters = [
+        each
+        for each in client.names(matchers, span)
+        if each.endswith("_total") and not each.startswith(PLATFORM)
+    ]
+    until = span.end_unix_seconds
+    return {
+        name_of(each): fitting_range(client.scrape_seconds(until, f"{each}{{{matchers}}}"))
+        for each in counters[:SERIES_MAX]
+    }
+
+
 def _wanted(
-    client: SeriesClient,
     matchers: str,
-    span: TimeSpan,
+    ranges: Mapping[str, str],
     given: Mapping[str, str],
     autoscaler: Autoscaler,
 ) -> dict[str, tuple[Selected, ...]]:
@@ -98,14 +118,9 @@ def _wanted(
     usage = usage_query((autoscaler.spec.metrics or ())[0], autoscaler)
     if usage is not None:
         wanted[CPU] = (usage,)
-    counters = [
-        each
-        for each in client.names(matchers, span)
-        if each.endswith("_total") and not each.startswith(PLATFORM)
-    ]
-    for counter in counters[:SERIES_MAX]:
-        promql = f"sum(rate({counter}{{{matchers}}}[{RATE_WINDOW}]))"
-        wanted[name_of(counter)] = (Selected(promql=promql),)
+    for name, range_ in ranges.items():
+        promql = f"sum(rate({counter_of(name)}{{{matchers}}}[{range_}]))"
+        wanted[name] = (Selected(promql=promql),)
     return wanted | {name: (Selected(promql=promql),) for name, promql in given.items()}
 
 

@@ -99,7 +99,7 @@ class EventRecorder:
         if write is None:
             return
         if not self._queue.put(write):
-            self._problem.set(f"{len(self._queue)} wait to be written")
+            self._problem.set(f"{len(self._queue)} events are waiting to be written")
             self._on_dropped(type, DropReason.QUEUE_FULL)
             return
         self._idle.clear()

@@ -186,7 +186,7 @@ class Membership:
         expired = self._expired(found)
         if expired:
             gone = ", ".join(sorted(map(holder_of, expired)))
-            log.info("not renewed in time, so that their shards are free: the Leases of %s", gone)
+            log.info("the Leases of %s were not renewed in time: their shards are free", gone)
             await self._release(expired)
             found = await self._leases.read()
         if found.holders.get(self._number) != identity:

@@ -70,9 +70,7 @@ def progressed(
         )
     if memory.step >= len(rules.steps):
         weight = rules.steps[-1][0]
-        message = (
-            f"all steps are done, and the candidate has {weight} %: replace the spec's fields by it"
-        )
+        message = f"all steps are done, and the candidate's weight is {weight} %: replace the fields of the spec with it"
         return _progress(memory, weight, COMPLETED, message)
     weight, hold_seconds = rules.steps[memory.step]
     message = (

@@ -65,17 +65,17 @@ class Candidate(Extension[CandidateRules, CandidateState]):
     gauges = (
         Gauge(
             "candidate_weight_percent",
-            "Share of the difference that the candidate decides.",
+            "Percentage of the difference between the spec and its candidate that is applied.",
             lambda step: step.weight_percent,
         ),
         Gauge(
             "candidate_replicas",
-            "Replicas that the candidate of the last decision wants, also as a shadow.",
+            "Desired replicas of the candidate in the last decision, also in a dry run.",
             lambda step: step.desired,
         ),
         Gauge(
             "candidate_spec_replicas",
-            "Replicas that the spec of the last decision wants without its candidate.",
+            "Desired replicas of the spec without its candidate in the last decision.",
             lambda step: step.spec_desired,
         ),
     )

@@ -1,4 +1,4 @@
-// The oracle of wire/kube: client-go's REST mapper and event correlator, called case by case.
+// The oracle of wire/kube: client-go's REST mapper, event correlator and JSONPath, called case by case.
 //
 //	go run . DIRECTORY
 //
@@ -20,6 +20,7 @@ func main() {
 	directory := os.Args[1]
 	write(filepath.Join(directory, "names.jsonl"), names(filepath.Join(directory, "discovery.json")))
 	write(filepath.Join(directory, "events.jsonl"), events())
+	write(filepath.Join(directory, "jsonpath.jsonl"), paths())
 }
 
 func write(path string, rows []any) {

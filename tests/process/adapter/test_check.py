@@ -128,6 +128,23 @@ def test_a_rule_whose_requests_would_fail_says_why(checked, mine, kind, rule, re
     assert message in printed.get(reason, ""), report
 
 
+def test_a_range_that_is_too_short_for_the_scrape_interval_is_a_warning(
+    checked, exporter, prometheus, mine
+):
+    """This Prometheus scrapes each second."""
+    for pod in ("web-1", "web-2"):
+        exporter.increase(f"{mine}_seen_total", 5.0, namespace="shop", pod=pod)
+    until(lambda: prometheus.query(f"rate({mine}_seen_total[5s])"), what="a rate")
+    rule = "metrics:\n- {name: seen, describes: pods, query: 'sum by (namespace, pod) (rate(MINE_seen_total[RANGE]))'}\n"
+    _, report = checked(rule.replace("MINE", mine).replace("RANGE", "5s"))
+    assert only_rule(report).findings == ()
+    _, report = checked(rule.replace("MINE", mine).replace("RANGE", "1s"))
+    exporter.remove(f"{mine}_seen_total")
+    [finding] = [each for each in only_rule(report).findings if each.reason == "ShortRange"]
+    assert "the range [1s] of" in finding.message
+    assert finding.fix.startswith("Use [4s]")
+
+
 def test_a_pod_that_is_gone_is_not_the_fault_of_the_rule(checked, exporter, prometheus, mine):
     """Its series is listed for ten minutes more, and comes first."""
     exporter.set(f"{mine}_late", 9, namespace="shop", pod="gone")

@@ -29,7 +29,7 @@ def test_nothing_from_stdin_is_an_error_because_the_command_before_the_pipe_may_
     done = subprocess.run(CHECK, input="\n", capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "(stdin): (file): cannot be read: it is empty" in done.stderr
-    assert "See whether the command before the pipe failed." in done.stderr
+    assert "Check whether the command before the pipe failed." in done.stderr
 
 
 def test_a_missing_file_is_an_error_that_does_not_speak_of_the_flags_of_the_server(tmp_path):

@@ -147,7 +147,7 @@ def test_a_value_is_explained_step_by_step(client, shop):
         pytest.param("pods/web-1/explained_gone", "NoRule", "rule", "no rule", "describes: pods", id="no rule and no series"),
         pytest.param("pods/web-1/explained_never", "NoSeries", "rule", "rules[3] would serve it, but Prometheus has no series", "Check that the target is up", id="no series"),
         pytest.param("pods/web-1/explained_queue", "NoSeries", "rule", "seriesQuery does not select it", "Give the series the labels", id="series that are not selected"),
-        pytest.param("pods/web-1/explained_ratio", "NotANumber", "value", "Prometheus returned NaN for web-1; by signal.onNaN, this is an error", "0/0", id="NaN"),
+        pytest.param("pods/web-1/explained_ratio", "NotANumber", "value", "Prometheus returned NaN for web-1; because of signal.onNaN, this is an error", "0/0", id="NaN"),
         pytest.param("pods/*/explained_load?labelSelector=app%3Ddb", "NoObjects", "objects", "match the label selector 'app=db'", "kubectl get pods -n", id="no objects"),
         pytest.param("pods/web-1/explained_unmapped", "LabelNotMapped", "rule", "rules[2] makes explained_unmapped from explained_unmapped, but maps no label to pods", "rules[2].resources.overrides", id="label not mapped"),
         pytest.param("pods/web-1/explained_hits_per_second", "LabelNotMapped", "rule", "from its label 'pod', which the series does not have", "Relabel the target", id="the series lacks the label"),

@@ -8,6 +8,7 @@ from kubectl_loadline.cluster.flags import Cluster
 from kubectl_loadline.completing import FILES, NO_FILES, candidates, cluster_of_words, main, names
 from kubectl_loadline.program import COMMANDS
 from kubectl_loadline.status.row import Row
+from wire.kube.chosen_context import ChosenContext
 
 
 def parser(command):
@@ -25,8 +26,8 @@ def words(found):
         (["completion", ""], ["bash", "zsh", "tcsh", "fish"], NO_FILES),
         (["why", ""], None, NO_FILES),
         (["why", "--ou"], ["--output"], NO_FILES),
-        (["why", "-o", ""], ["text", "json", "yaml"], NO_FILES),
-        (["why", "--output", "j"], ["json"], NO_FILES),
+        (["why", "-o", ""], ["text", "json", "yaml", "jsonpath="], NO_FILES),
+        (["why", "--output", "j"], ["json", "jsonpath="], NO_FILES),
         (["why", "--kubeconfig", ""], [], FILES),
         (["why", "-n", ""], [], NO_FILES),
         (["check", ""], [], FILES),
@@ -59,7 +60,12 @@ def test_a_name_has_its_kind_only_where_both_kinds_have_it():
     ("line", "expected"),
     [
         ("why -n shop w", Cluster(namespace="shop")),
-        ("why --namespace=shop --context c w", Cluster(namespace="shop", context="c")),
+        ("why --context c w", Cluster(context=ChosenContext(name="c"))),
+        (
+            "why --cluster=far --user joe w",
+            Cluster(context=ChosenContext(cluster="far", user="joe")),
+        ),
+        ("why --namespace=shop w", Cluster(namespace="shop")),
         ("why --kubeconfig=file w", Cluster(kubeconfig=Path("file"))),
         ("why w", Cluster()),
     ],

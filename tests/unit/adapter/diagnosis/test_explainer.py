@@ -162,7 +162,7 @@ async def test_where_a_wide_query_answers_the_explanation_is_about_its_rows():
     assert (explanation.code, explanation.is_shared) == (200, True), "its own query fails"
     assert [each.value for each in explanation.values] == ["0"]
     [finding] = explanation.findings
-    assert "NaN for p; by signal.onNaN, this counts as 0" in finding.message
+    assert "NaN for p; because of signal.onNaN, this counts as 0" in finding.message
 
 
 async def test_an_error_because_of_the_rows_of_a_wide_query_is_about_them():

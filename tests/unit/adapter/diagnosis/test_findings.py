@@ -167,8 +167,8 @@ def test_objects_with_different_outcomes_have_a_finding_each_and_errors_are_firs
     rows = vector(({"pod": "a"}, math.nan), ({"pod": "b"}, math.inf))
     request = request_of("list")
     *_, (zero, left_out) = served(rows, query_of(contract), request, ("a", "b"), has_last=False)
-    assert "NaN for a; by signal.onNaN, this counts as 0" in zero.message
-    assert "+Inf for b; by signal.onNaN, this is left out" in left_out.message
+    assert "NaN for a; because of signal.onNaN, this counts as 0" in zero.message
+    assert "+Inf for b; because of signal.onNaN, this is left out" in left_out.message
 
 
 @pytest.mark.parametrize(
@@ -275,4 +275,4 @@ def test_the_fix_of_an_infinity_does_not_promise_a_zero():
         ("a",),
         has_last=False,
     )
-    assert "`zero` puts no 0 in its place" in finding.fix
+    assert "`zero` does not apply, because a 0 would scale down" in finding.fix

@@ -88,3 +88,43 @@ def test_an_object_without_counterpart_is_reported_and_the_others_are_converted(
 def test_a_file_that_is_not_yaml_is_named(tmp_path, capsys, main):
     assert main(["migrate", written(tmp_path, "a: [")]) == 2
     assert "manifests.yaml" in capsys.readouterr().err
+
+
+def test_the_metrics_of_triggers_are_written_as_values_of_the_chart(tmp_path, capsys, main):
+    values = tmp_path / "values.yaml"
+    assert main(["migrate", f"--values={values}", written(tmp_path, SCALED_OBJECT)]) == 0
+    assert yaml.safe_load(values.read_text())["rules"]["metrics"][0]["name"] == "shop_worker_0"
+    assert "values for the chart of the adapter" in capsys.readouterr().err
+
+
+def test_values_cannot_express_several_prometheus_servers(tmp_path, capsys, main):
+    other = SCALED_OBJECT.replace("http://p:9090", "http://q:9090").replace("worker", "other")
+    file = written(tmp_path, SCALED_OBJECT, other)
+    assert main(["migrate", f"--values={tmp_path / 'values.yaml'}", file]) == 2
+    assert "the chart has no value for backends" in capsys.readouterr().err
+
+
+def test_a_configuration_of_prometheus_adapter_is_not_converted_with_other_objects(
+    tmp_path, capsys
+):
+    file = written(tmp_path, HPA, "rules: [{seriesQuery: up}]\n")
+    assert plugin(["migrate", file]) == 2
+    assert "is converted alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("in_config_map", [False, True])
+def test_rules_of_prometheus_adapter_are_not_converted_without_the_resources_of_the_cluster(
+    tmp_path, capsys, monkeypatch, in_config_map
+):
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    (tmp_path / "kubeconfig").write_text(
+        "{kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c}}], "
+        "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]}"
+    )
+    rules = "rules: [{seriesQuery: up, resources: {template: <<.Resource>>}, metricsQuery: up}]\n"
+    config_map = yaml.safe_dump({"kind": "ConfigMap", "data": {"config.yaml": rules, "x": "{"}})
+    file = written(tmp_path, config_map if in_config_map else rules)
+    assert plugin(["migrate", file, "--prometheus-url=http://127.0.0.1:1"]) == 1
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "Cannot connect to host 127.0.0.1:1" in output.err

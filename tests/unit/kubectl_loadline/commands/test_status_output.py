@@ -89,6 +89,18 @@ def test_one_autoscaler_is_shown_in_sentences_or_in_any_format(shop, capsys):
     assert json.loads(printed(capsys, "web", "-o", "json"))["autoscalers"][0]["name"] == "web"
 
 
+def test_a_template_prints_what_it_finds_without_a_line_break(shop, capsys):
+    template = 'jsonpath={range .autoscalers[?(@.kind=="la")]}{.name}={.desired}{"\\n"}{end}'
+    assert printed(capsys, "-A", "-o", template) == "jobs=null\nweb=4\n"
+    assert printed(capsys, "web", "-o=jsonpath={.autoscalers[0].current}") == "3"
+
+
+def test_a_template_that_indexes_what_is_not_there_is_an_error(shop, capsys):
+    assert printed(capsys, "-o=jsonpath={.autoscalers[2]}", code=2) == ""
+    assert main(["status", "-o=jsonpath={.autoscalers[2]}"]) == 2
+    assert capsys.readouterr().err == "kubectl loadline status: [2] is outside of a list of 2\n"
+
+
 def test_a_selector_is_sent_to_the_api_server(shop, capsys):
     printed(capsys, "-l", "team=shop,tier!=test")
     selectors = {each.query.get("labelSelector") for each in shop.received()}
@@ -113,7 +125,9 @@ def test_a_list_is_sorted_by_a_field_and_unknown_counts_come_first(shop, capsys,
     ("arguments", "reported"),
     [
         (["--sort-by=size"], "'size' is not one of name, namespace"),
-        (["-o", "jsonpath={.items}"], "invalid choice"),
+        (["-o", "jsonp"], "invalid choice"),
+        (["-o", "jsonpath={.autoscalers"], "is not closed by a brace"),
+        (["-o", "jsonpath={autoscalers}"], "a field begins with a dot: {.autoscalers}"),
         (["web", "-l", "a=b"], "--selector is for a list: leave out NAME"),
         (["web", "-A"], "--all-namespaces is for a list: leave out NAME"),
         (["web", "--sort-by=name"], "--sort-by is for a list: leave out NAME"),

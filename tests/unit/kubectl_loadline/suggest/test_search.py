@@ -197,7 +197,7 @@ def test_the_manifest_and_the_rules_are_accepted(files, capsys):
         "apiVersion": "apps/v1",
     }
     assert "# Runner-up: requests_per_second" in text
-    assert "# On the last third, which no choice has seen: short for" in text
+    assert "# On the last third, which was not used for the choices: short for" in text
     assert check.main([str(files / "rules.yaml")]) == 0
     assert "1 rule" in capsys.readouterr().out
 

@@ -103,7 +103,7 @@ shop/web stays at 3 replicas.
         with_unready_pods(),
         """\
 shop/web stays at 4 replicas.
-  - cpu resource utilization (percentage of request): 99% (average 990m) for a target of 50% of the request, ratio 1.98. 2 pods ready, 1 without a sample (web-5), 2 not ready yet (web-2, web-3), 1 failed or terminating (web-4). Assuming pods without a sample at 0 and pods that are not ready at 0, the ratio is 0.78. That would reverse the direction, so it keeps 4 replicas.""",
+  - cpu resource utilization (percentage of request): 99% (average 990m) for a target of 50% of the request, ratio 1.98. 2 pods ready, 1 without a sample (web-5), 2 not ready yet (web-2, web-3), 1 failed or terminating (web-4). Assuming 0 for pods without a sample and 0 for pods that are not ready, the ratio is 0.78. That would reverse the direction, so it keeps 4 replicas.""",
         "stays at 4 replicas: cpu resource utilization (percentage of request) proposes 4",
         id="pods that are not ready",
     ),

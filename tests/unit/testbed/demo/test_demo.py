@@ -1,12 +1,15 @@
 """The load, the queue, the summary and the views of the demo."""
 
 import io
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from kubectl_loadline.program import COMMANDS
+from testbed.demo.closing_report import next_commands
 from testbed.demo.live_view import Frame, LiveView, WorkloadFrame, trail
 from testbed.demo.load_plan import DRAINED_PER_REPLICA, MIN_SECONDS, WEB, WORKER, WORKLOADS, Plan
 from testbed.demo.manifests import METRICS, web_autoscaler, worker_autoscaler
@@ -123,3 +126,18 @@ def test_a_frame_shows_load_metric_target_replicas_and_the_last_event(is_termina
         view.show(Frame(elapsed_seconds=1, of_seconds=10, workloads=[workload_frame]))
     for text in ("web", "333", "requests/s", "61.5", "50", "7", "SuccessfulRescale"):
         assert text in out.getvalue()
+
+
+def test_the_shortened_times_are_named_with_what_is_usual():
+    text = Plan(seconds=240).shortened
+    assert "a reconcile each 3 s (default 15 s)" in text
+    assert "a scale-down stabilization window of 15 s (default 300 s)" in text
+
+
+def test_the_last_words_are_three_commands_that_kubectl_loadline_accepts():
+    text = next_commands(Path("/tmp/kubeconfig"), Path("kubectl-loadline"))
+    lines = [line.split("#")[0].split() for line in text.splitlines() if "kubectl-loadline" in line]
+    assert [line[1] for line in lines] == ["why", "simulate", "ui"]
+    for _, name, *arguments in lines:
+        command = next(each for each in COMMANDS if each.name == name)
+        command.load().parser().parse_args(arguments)

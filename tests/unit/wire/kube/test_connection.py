@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from testbed.certificates import Authority
+from wire.kube.chosen_context import CURRENT, ChosenContext
 from wire.kube.connection import (
     Connection,
     ConnectionConfigError,
@@ -64,7 +65,9 @@ async def test_a_kubeconfig_provides_server_token_and_certificates(tmp_path, aut
 
 async def test_a_token_file_is_read_again_within_a_minute(tmp_path):
     (tmp_path / "token").write_text("first\n")
-    source = Kubeconfig(str(kubeconfig(tmp_path, "{tokenFile: token}", server="http://host")), None)
+    source = Kubeconfig(
+        str(kubeconfig(tmp_path, "{tokenFile: token}", server="http://host")), CURRENT
+    )
     clock = Clock()
     connection = Connection(source, await source.read(), user_agent="a/1", monotonic=clock)
     (tmp_path / "token").write_text("second\n")
@@ -160,7 +163,70 @@ async def test_an_invalid_kubeconfig_is_refused_by_name(tmp_path, text):
 async def test_the_error_names_an_unknown_context(tmp_path):
     path = kubeconfig(tmp_path, "{}", server="http://host")
     with pytest.raises(ConnectionConfigError, match="elsewhere"):
-        await connect(path, context="elsewhere", user_agent="a/1")
+        await connect(path, context=ChosenContext(name="elsewhere"), user_agent="a/1")
+
+
+TWO_CLUSTERS = """
+apiVersion: v1
+kind: Config
+current-context: here
+contexts:
+- {name: here, context: {cluster: near, user: jane, namespace: shop}}
+clusters:
+- {name: near, cluster: {server: "http://near"}}
+- {name: far, cluster: {server: "http://far"}}
+users:
+- {name: jane, user: {token: of-jane}}
+- {name: joe, user: {token: of-joe, as: admin}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "server", "token", "namespace", "acts_as"),
+    [
+        pytest.param({}, "http://near", "of-jane", "shop", (), id="the current context"),
+        pytest.param({"cluster": "far"}, "http://far", "of-jane", "shop", (), id="another cluster"),
+        pytest.param(
+            {"user": "joe"}, "http://near", "of-joe", "shop", (("Impersonate-User", "admin"),), id="another user"
+        ),
+        pytest.param(
+            {"name": "here", "cluster": "far", "user": "joe"},
+            "http://far", "of-joe", "shop", (("Impersonate-User", "admin"),), id="both",
+        ),
+    ],
+)  # fmt: skip
+async def test_a_chosen_cluster_and_user_replace_those_of_the_context(
+    tmp_path, chosen, server, token, namespace, acts_as
+):
+    path = tmp_path / "kubeconfig"
+    path.write_text(TWO_CLUSTERS)
+    connection = await connect(path, context=ChosenContext(**chosen), user_agent="a/1")
+    assert connection.server == server
+    assert await connection.authorization() == f"Bearer {token}"
+    assert (connection.namespace, connection.impersonation) == (namespace, acts_as)
+
+
+async def test_a_chosen_cluster_and_user_need_no_context(tmp_path):
+    path = tmp_path / "kubeconfig"
+    path.write_text(TWO_CLUSTERS.replace("current-context: here", ""))
+    chosen = ChosenContext(cluster="far", user="joe")
+    connection = await connect(path, context=chosen, user_agent="a/1")
+    assert (connection.server, connection.namespace) == ("http://far", "default")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"cluster": "missing"}, "there is no cluster 'missing': it has near, far"),
+        ({"user": "missing"}, "there is no user 'missing': it has jane, joe"),
+        ({"name": "missing"}, "there is no context 'missing': it has here"),
+    ],
+)
+async def test_the_error_names_what_the_kubeconfig_has(tmp_path, chosen, message):
+    path = tmp_path / "kubeconfig"
+    path.write_text(TWO_CLUSTERS)
+    with pytest.raises(ConnectionConfigError, match=message):
+        await connect(path, context=ChosenContext(**chosen), user_agent="a/1")
 
 
 def test_a_program_in_a_pod_does_not_import_the_kubeconfig_library():

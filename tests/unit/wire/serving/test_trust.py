@@ -124,7 +124,7 @@ async def test_a_bundle_that_cannot_be_read_leaves_the_former_one(serve, world, 
         file.write_bytes(content)
         served.server._trust.reread_files()
         served.server._trust.reread_files()
-    assert caplog.text.count("keeping the former CA") == 3, "once for each change"
+    assert caplog.text.count("keeping the previous CA") == 3, "once for each change"
     assert await user_of(served, pair=world.clients.client("bob")) == "bob"
     newcomers = Authority("newcomers")
     file.write_bytes(newcomers.certificate)

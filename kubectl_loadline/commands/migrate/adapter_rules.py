@@ -1,0 +1,68 @@
+"""`migrate` of a configuration of prometheus-adapter: `loadline-adapter migrate` with the Prometheus of the cluster."""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kubectl_loadline.cluster.adapter_program import adapter_output, cluster_arguments
+from kubectl_loadline.cluster.connecting import connected
+from kubectl_loadline.cluster.flags import cluster_of
+from kubectl_loadline.cluster.prometheus_url import prometheus_url
+from kubectl_loadline.commands.migrate.shared import written_values
+from kubectl_loadline.migration.chart_values import is_configuration
+from kubectl_loadline.terminal.exit_codes import FAILED, FOUND, OK, WRONG
+
+Json = dict[str, Any]
+INCOMPLETE = 1  # of `loadline-adapter migrate`: some rules are kept
+
+
+def configurations(documents: Sequence[Json]) -> Iterator[Json]:
+    """Those among the documents, and in ConfigMaps."""
+    for each in documents:
+        if is_configuration(each):
+            yield each
+        elif each.get("kind") == "ConfigMap":
+            texts = (each.get("data") or {}).values()
+            yield from filter(is_configuration, map(_parsed, texts))
+
+
+def _parsed(text: str) -> object:
+    """None for another text of the ConfigMap, which need not be YAML."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return None
+
+
+async def migrated_configuration(given: argparse.Namespace, configuration: Json) -> int:
+    """Print it with named metrics in place of rules, or write it as values of the chart; the exit code.
+
+    Raises `Unreachable` without a Prometheus, where the values are compared.
+    """
+    cluster = cluster_of(given)
+    async with (
+        connected(cluster) as session,
+        prometheus_url(session, url=given.prometheus_url, adapter=given.program) as url,
+    ):
+        with tempfile.TemporaryDirectory(prefix="loadline-") as folder:
+            file = Path(folder) / "config.yaml"
+            file.write_text(yaml.safe_dump(configuration, sort_keys=False), "utf-8")
+            arguments = [str(file), f"--prometheus-url={url}", *cluster_arguments(cluster)]
+            code, printed, messages = await adapter_output(
+                "migrate", arguments, progress=session.progress
+            )
+    sys.stderr.write(messages.decode())
+    if code not in (OK, INCOMPLETE):
+        return WRONG
+    if not printed:
+        return FAILED
+    if given.values is not None:
+        written_values(given.values, yaml.safe_load(printed))
+    else:
+        sys.stdout.write(printed.decode())
+    return FOUND if code == INCOMPLETE else OK
