@@ -153,9 +153,9 @@ def test_leader_election_has_the_flags_of_kubernetes():
         pytest.param(["--adapter-token-file=t"], id="a token for which adapter"),
         pytest.param(
             [
-                "--adapter-service=a/b",
                 "--adapter-token-file=t",
                 "--adapter-token-service-account=c/d",
+                "--adapter-service=a/b",
             ],
             id="two identities",
         ),
