@@ -192,11 +192,9 @@ class AdapterConnections:
             self._listing.set(self._services.problem())
 
     def _offering(self, name: str, *, is_assumed: bool) -> AdapterClient | None:
-        usable = (
-            each
-            for each in self._connections.values()
-            if each.client is not None and (is_assumed or each.offers(name))
-        )
+        """`is_assumed`: without an adapter that says so, any other is taken to."""
+        working = [each for each in self._connections.values() if each.client is not None]
+        usable = [each for each in working if each.offers(name)] or (working if is_assumed else [])
         first = min(usable, key=lambda each: each.address.service, default=None)
         return None if first is None else first.client
 

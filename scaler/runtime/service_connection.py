@@ -149,6 +149,10 @@ class ServiceConnection:
                 if error.code != NOT_AUTHENTICATED:
                     return problem
                 await self._disconnect()
+            except Exception as error:
+                # A bug, or what the registration of an adapter has in it: kube-apiserver responds as before.
+                log.exception("the direct connection to %s failed", self.address.service_name)
+                return f"{self.address.url}: {error}"
             else:
                 return None
         return f"{problem}. An adapter needs the right to create tokenreviews (ClusterRole system:auth-delegator)"

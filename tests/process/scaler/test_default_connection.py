@@ -136,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
         self.server.claims.append(claims)
         admitted = claims.get("aud") not in (None, [f"{SERVICE}.{NAMESPACE}.svc"])
-        value = {"metricName": "waiting", "value": "70", "timestamp": "2026-01-01T00:00:00Z"}
+        value = {"metricName": "waiting", "value": "50", "timestamp": "2026-01-01T00:00:00Z"}
         api = {"kind": "ExternalMetricValueList", "apiVersion": "external.metrics.k8s.io/v1beta1"}
         body = json.dumps({**api, "metadata": {}, "items": [{**value, "metricLabels": {}}]})
         self.server.served += [self.path] * admitted
@@ -171,7 +171,7 @@ def test_another_adapter_is_read_directly_and_receives_only_tokens_that_read_met
     with foreign_adapter(certificate) as foreign:
         url = f"--adapter-url=https://127.0.0.1:{foreign.server_port}"
         scaler = direct_scaler(QUICK, url, account=READER)
-        scaler.scales_to(7)
+        scaler.scales_to(5)
         scaler.reaches(ANSWERED, 3)
         assert scaler.metric("stream_connected") == 0, "it does not offer a stream"
     users = {each.get("sub") for each in foreign.claims}

@@ -71,7 +71,9 @@ class Adapter:
         if path == "/version" and self.connected.hides_version:
             raise forbidden("no")
         if path == "/version":
-            return json.dumps({"gitVersion": "v1", "offers": self.connected.offers}).encode()
+            return json.dumps(
+                {"gitVersion": "v1", "offers": self.connected.offers_of(self.address)}
+            ).encode()
         assert path == "/readyz"
         return b"ok"
 
@@ -86,7 +88,7 @@ class Connected:
         self.server = LiveServer(*script, [STAY])
         self.failure = None
         self.hides_version = False
-        self.offers = list(offers)
+        self.offers_of = lambda _: list(offers)
         self.accepted_audiences = {"adapter.monitoring.svc", ""}
         self.seconds = 1000.0
         self.addresses, self.clients, self.requested = [], [], []
@@ -102,7 +104,7 @@ class Connected:
 
     async def connect(self, address, audience):
         self.addresses.append(address)
-        if isinstance(self.failure, ConnectionConfigError):
+        if isinstance(self.failure, ConnectionConfigError | ValueError):
             raise self.failure
         self.clients.append(Adapter(self, address, audience))
         return self.clients[-1]
@@ -191,6 +193,7 @@ async def test_no_token_is_sent_to_a_server_that_cannot_be_verified(connected, r
         pytest.param(ConnectionConfigError("the kubeconfig has `as`"), id="credentials"),
         pytest.param(Unavailable("certificate verify failed"), id="certificate"),
         pytest.param(service_unavailable("not ready"), id="not ready"),
+        pytest.param(ValueError("cadata should be an ASCII string"), id="garbage as caBundle"),
     ],
 )
 async def test_an_adapter_that_fails_the_check_is_not_used(connected, failure, caplog):
@@ -357,3 +360,21 @@ def test_a_connection_that_fails_right_after_each_check_is_not_tried_every_secon
         return made.requested.count("/readyz")
 
     assert virtual_time.run(scenario()) < 20
+
+
+@pytest.mark.parametrize(
+    ("offering", "streaming"),
+    [
+        pytest.param("monitoring", "monitoring", id="the one that offers it"),
+        pytest.param("", "a-namespace", id="the first, if none does"),
+    ],
+)
+async def test_with_always_an_adapter_that_offers_the_stream_is_preferred(
+    connected, offering, streaming
+):
+    other = api_service(*EXTERNAL, service="a-namespace/adapter")
+    options = AdapterOptions(token_account=("scaling", "reader"), streams="always")
+    made = connected(page(api_service(*CUSTOM), other, version=5), options=options)
+    made.offers_of = lambda address: [METRIC_STREAM] * (address.service[0] == offering)
+    await made.settled()
+    assert made.connection.streaming().address.service[0] == streaming
