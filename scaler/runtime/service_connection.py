@@ -150,7 +150,7 @@ class ServiceConnection:
                     return problem
                 await self._disconnect()
             except Exception as error:
-                # A bug, or what the registration of an adapter has in it: kube-apiserver responds as before.
+                # A bug, or what the registration of an adapter has in it: kube-apiserver responds.
                 log.exception("the direct connection to %s failed", self.address.service_name)
                 return f"{self.address.url}: {error}"
             else:

@@ -66,7 +66,7 @@ def test_hpas_are_streamed_and_keep_the_period(direct_scaler, adapter):
     assert "reaction" not in scaler.program.process.log()
 
 
-def test_while_the_certificate_is_not_verified_kube_apiserver_is_asked_and_then_no_more(
+def test_while_the_certificate_cannot_be_verified_metrics_are_read_through_kube_apiserver(
     default_scaler, adapter, cluster
 ):
     scaler = default_scaler(QUICK)
