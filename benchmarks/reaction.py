@@ -82,7 +82,7 @@ class Measurement:
         self.bench.targets.reset()
         flags = {
             THROUGH_KUBE_APISERVER: (),
-            DIRECT: self._environment.scaler_flags,
+            DIRECT: (*self._environment.scaler_flags, "--stream-metrics=never"),
             STREAMED: (
                 *self._environment.scaler_flags,
                 "--stream-metrics",

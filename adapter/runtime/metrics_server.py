@@ -21,6 +21,7 @@ from adapter.serve.explain_endpoint import EXPLAIN, add_explain_route
 from adapter.serve.request_log import log_requests
 from adapter.watching.endpoint import MetricStreams
 from adapter.watching.rounds import Rounds
+from wire.api import offers
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
@@ -106,6 +107,7 @@ class _Server:
             on_crash=telemetry.CRASHES.inc,
             on_refusal=telemetry.count_refusal,
             version=self._version,
+            offers=(offers.METRIC_STREAM, offers.EXPLAIN),
             paths=lambda: served_paths(self._parts.answers.active),
             ready=self._checks(),
             background=self._parts.tasks,

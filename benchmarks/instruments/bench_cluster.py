@@ -53,7 +53,8 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
             identity=self.identity,
         )
         for flag, gauge in GAUGES.items():
-            if any(each.partition("=")[0] == flag for each in flags):
+            values = {name: value for name, _, value in (each.partition("=") for each in flags)}
+            if values.get(flag, "never") != "never":
                 self._wait_for(gauge, started.port)
         return started
 

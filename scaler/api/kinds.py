@@ -46,6 +46,8 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a spec may refer to calendars, so that they are watched."""
     reports_changes_only: bool = False
     """Whether a failure that lasts is reported once; upstream emits its events at each reconcile."""
+    reacts_to_changes: bool = False
+    """Whether a streamed metric that changes the replica count brings the reconcile forward by default; upstream waits for the period."""
     metric_status_max_age_seconds: float = 0.0
     """How long the status may have a metric value that has moved a little since; the default of the flag."""
     metric_labels: tuple[str, ...] = ("namespace", "hpa_name")
@@ -92,6 +94,7 @@ LOAD_AUTOSCALERS = WatchedKind(
     stale_skips_max=4,
     has_calendars=True,
     reports_changes_only=True,
+    reacts_to_changes=True,
     metric_status_max_age_seconds=60.0,
     metric_labels=("namespace", "name", "kind"),
 )

@@ -178,12 +178,13 @@ class Telemetry:
         )
         self.direct_connection = Gauge(
             "loadline_scaler_direct_connection",
-            "1 while metrics are read directly from the adapter, with --adapter-service.",
+            "1 while metrics are read directly from this Service of a metrics API, 0 while they are read through kube-apiserver.",
+            ("service",),
             registry=self.registry,
         )
         self.stream_connected = Gauge(
             "loadline_scaler_stream_connected",
-            "1 while the adapter streams the metrics that have changed, with --stream-metrics.",
+            "1 while an adapter streams the metrics that have changed.",
             registry=self.registry,
         )
         self.streamed_metrics = Gauge(
@@ -193,12 +194,12 @@ class Telemetry:
         )
         self.brought_forward_total = Counter(
             "loadline_scaler_reconciles_brought_forward_total",
-            "Reconciles before the end of the period, because a metric has changed, with --reconcile-on-change.",
+            "Reconciles before the end of the period, because a streamed metric has changed.",
             registry=self.registry,
         )
         self.direct_requests_total = Counter(
             "loadline_scaler_direct_requests_total",
-            "Requests to the adapter by result: answered, or failed and repeated through kube-apiserver.",
+            "Requests to adapters by result: answered, or failed and repeated through kube-apiserver.",
             ("result",),
             registry=self.registry,
         )

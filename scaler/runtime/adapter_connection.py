@@ -1,91 +1,70 @@
-"""The connection to loadline-adapter beside kube-apiserver: where it is, by which certificate, and for which API groups.
+"""The direct connections to the adapters behind the metrics APIs, beside kube-apiserver.
 
-All of that is read from the APIServices, as kube-apiserver does. A group that another Service serves is never requested
-here, since the two could have different metrics of the same name.
+Which Service, at which address, and by which CA is read from the APIServices, as kube-apiserver does. A Service that
+cannot be verified or reached, or does not accept a client that may only read metrics, is read through kube-apiserver.
 """
 
 import asyncio
-import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from typing import Final, Protocol
-
-import msgspec
+from collections.abc import Callable
+from typing import Final
 
 from scaler.cluster.telemetry import Telemetry
-from scaler.runtime.adapter_options import AdapterOptions
-from scaler.runtime.adapter_token import AdapterToken
+from scaler.runtime.adapter_options import ALWAYS, AdapterOptions
+from scaler.runtime.adapter_token import GivenIdentity, RequestedToken
 from scaler.runtime.clients import MetricsClient
 from scaler.runtime.flags import Options
-from scaler.runtime.websocket import WebSocket
-from wire.api.status import StatusError, Unavailable
-from wire.kube.api_services import PATH as API_SERVICES
-from wire.kube.api_services import APIService
-from wire.kube.cache import WatchCache
-from wire.kube.connection import ConnectionConfigError, access_source
-from wire.kube.requests import Reader, Watcher
+from scaler.runtime.metrics_services import Address, MetricsServices
+from scaler.runtime.service_connection import AdapterClient, Connect, ServiceConnection
+from wire.api.offers import EXPLAIN, METRIC_STREAM
+from wire.kube.connection import AccessSource, access_source
+from wire.kube.requests import Reader, Watcher, Writer
 from wire.kube.server_connection import connect_to
 from wire.process.problem_log import ProblemLog
 
-# kube-apiserver sends a bookmark about once a minute. APIServices that were not confirmed for longer are not relied on.
-AGE_SECONDS_MAX: Final = 90.0
-# Between two checks of the connection, and how long the adapter may take for one.
-CHECK_SECONDS: Final = 5.0
-CHECK_WAIT_SECONDS: Final = 4.0
+# After the start, the first LIST of the APIServices takes a moment.
+LIST_SECONDS: Final = 5.0
 
 log = logging.getLogger(__name__)
 
 
-class Address(msgspec.Struct, frozen=True):
-    """Where the adapter is. Its certificate is verified with `ca_pem`, for `server_hostname`."""
-
-    url: str
-    server_hostname: str
-    ca_pem: str
-
-
-class AdapterClient(Reader, Protocol):
-    """A client of the adapter. `MetricsClient` is one."""
-
-    def websocket(self, path: str) -> AbstractAsyncContextManager[WebSocket]: ...
-
-    async def close(self) -> None: ...
-
-
-Connect = Callable[[Address], Awaitable[AdapterClient]]
-"""Makes a client with credentials of the scaler for the adapter. Raises `ConnectionConfigError`."""
-
-
-def adapter_connection(
+def adapter_connections(
     options: Options,
     watches: Watcher,
+    requests: Writer,
     telemetry: Telemetry,
     *,
     version: str,
     monotonic: Callable[[], float] = time.monotonic,
-) -> "AdapterConnection | None":
-    """The connection with credentials of the scaler for the adapter; None without --adapter-service."""
+) -> "AdapterConnections | None":
+    """The connections with credentials for adapters; None with --adapter-connection=never. `requests`: for tokens."""
     adapter = options.adapter
     if adapter is None:
         return None
 
-    async def connect(address: Address) -> AdapterClient:
+    def identity(address: Address, audience: str) -> AccessSource:
+        if adapter.token_account is not None:
+            return RequestedToken(
+                requests, adapter.token_account, audience=audience, monotonic=monotonic
+            )
         own = access_source(options.kubeconfig, options.context)
+        return GivenIdentity(own, adapter, audience=address.server_hostname)
+
+    async def connect(address: Address, audience: str) -> AdapterClient:
         connection = await connect_to(
             address.url,
             ca_pem=address.ca_pem,
             server_hostname=address.server_hostname,
-            source=AdapterToken(own, adapter.token_file, audience=adapter.host),
+            source=identity(address, audience),
             user_agent=f"loadline-scaler/{version}",
         )
         return MetricsClient(connection)
 
-    return AdapterConnection(watches, adapter, telemetry, connect=connect, monotonic=monotonic)
+    return AdapterConnections(watches, adapter, telemetry, connect=connect, monotonic=monotonic)
 
 
-class AdapterConnection:
+class AdapterConnections:
     """Implements `scaler.cluster.metrics.direct_reader.Route`. Run `run()` as a task."""
 
     def __init__(
@@ -99,139 +78,136 @@ class AdapterConnection:
     ) -> None:
         """`client` watches the APIServices."""
         self._options = options
-        self._telemetry = telemetry
+        self._gauge = telemetry.direct_connection
         self._connect = connect
-        self._changed = asyncio.Event()
-        self._is_connected = asyncio.Event()
-        self._registrations = WatchCache(
+        self._monotonic = monotonic
+        self._services = MetricsServices(
             client,
-            API_SERVICES,
-            APIService,
-            on_change=self._registration_changed,
+            options,
+            on_change=self._registered,
+            on_available=self._check_now,
             monotonic=monotonic,
         )
-        self._address: Address | None = None
-        self._connected: AdapterClient | None = None
-        self._works = False
-        self._problem = ProblemLog(
+        self._connections: dict[Address, ServiceConnection] = {}
+        self._tasks: dict[Address, asyncio.Task[None]] = {}
+        self._registrations_changed = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._unused: dict[str, ProblemLog] = {}
+        """By the name of the APIService."""
+        self._listing = ProblemLog(
             log,
-            failing="metrics are read through kube-apiserver, not from the adapter directly",
-            recovered=f"metrics are read directly from the adapter, Service {'/'.join(options.service)}",
+            failing="metrics are read through kube-apiserver, since the APIServices cannot be read. The scaler needs the right to "
+            "list and watch them, as its chart grants it, or --adapter-connection=never",
+            recovered="the APIServices can be read",
         )
-        self._problem.problem = "not connected yet"
 
     def reader(self, group: str, version: str) -> Reader | None:
-        """A client of the adapter, if it works and kube-apiserver forwards this group and version to the adapter."""
-        if not self._works or self._registrations_problem():
-            return None
-        found = self._registrations.get("", f"{version}.{group}")
-        if found is None or self._address_in(found) != self._address:
-            return None
-        return self._connected
+        """A client of the adapter to which kube-apiserver forwards this group and version, if its connection works."""
+        address = self._services.address(group, version)
+        connection = None if address is None else self._connections.get(address)
+        return None if connection is None else connection.client
 
     def failed(self, reader: Reader, problem: str) -> None:
-        """A request had no response: nothing is sent directly until a check succeeds."""
-        if reader is self._connected:
-            self._set_works(problem)
+        """A request had no response, or was not authenticated."""
+        for each in self._connections.values():
+            each.failed(reader, problem)
 
-    @property
-    def client(self) -> AdapterClient | None:
-        """A client of the adapter, while the connection works."""
-        return self._connected if self._works else None
+    def streaming(self) -> AdapterClient | None:
+        """A client of an adapter that streams metrics; of the first one by name, if there are several."""
+        return self._offering(METRIC_STREAM, is_assumed=self._options.streams == ALWAYS)
 
-    async def connected(self) -> AdapterClient:
-        """Wait until the connection works."""
-        while (client := self.client) is None:
-            self._is_connected.clear()
-            await self._is_connected.wait()
+    def explaining(self) -> AdapterClient | None:
+        """A client of an adapter that explains its metrics."""
+        return self._offering(EXPLAIN, is_assumed=self._options.service is not None)
+
+    async def connected(self, client_of: Callable[[], AdapterClient | None]) -> AdapterClient:
+        """Wait until `streaming` or `explaining` has one."""
+        while (client := client_of()) is None:
+            self._changed.clear()
+            await self._changed.wait()
         return client
 
-    async def run(self) -> None:
-        """Follow the APIServices, and check the connection. Ends only by cancellation."""
-        watching = asyncio.create_task(self._registrations.run(), name=f"watch {API_SERVICES}")
-        try:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(CHECK_SECONDS):
-                    await self._registrations.synced()
-            while True:
-                self._changed.clear()
-                self._set_works(await self._check())
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(CHECK_SECONDS):
-                        await self._changed.wait()
-        finally:
-            watching.cancel()
-            await self._disconnect()
-
-    async def _check(self) -> str | None:
-        """Connect, or connect again, where necessary; what is wrong, or None."""
-        problem = self._registrations_problem()
+    def problem(self) -> str | None:
+        """Why some metrics, or all, are not read directly; None if all that is registered is, or nothing is."""
+        problem = self._services.problem()
         if problem:
             return problem
-        address = self._registered_address()
-        if isinstance(address, str):
-            return address
-        try:
-            if address != self._address or self._connected is None:
-                await self._disconnect()
-                self._connected = await self._connect(address)
-                self._address = address
-            async with asyncio.timeout(CHECK_WAIT_SECONDS):
-                await self._connected.get("/readyz")
-        except TimeoutError:
-            return f"{address.url} did not respond within {CHECK_WAIT_SECONDS:g} s"
-        except (ConnectionConfigError, Unavailable, StatusError) as error:
-            return f"{address.url}: {error}"
-        return None
+        problems = [*self._services.problems.values()]
+        problems += [each.problem for each in self._connections.values() if each.problem]
+        if not problems and not self._connections and self._options.service is not None:
+            name = "/".join(self._options.service)
+            problems.append(f"no APIService of a metrics API names the Service {name}")
+        return "; ".join(problems) or None
 
-    def _registrations_problem(self) -> str | None:
-        """Why it is not known which API groups the adapter serves."""
-        cache = self._registrations
-        if not cache.is_synced:
-            return cache.last_error or "the APIServices have not been listed yet"
-        if cache.last_error or cache.age_seconds > AGE_SECONDS_MAX:
-            return cache.last_error or "kube-apiserver has not confirmed the APIServices for long"
-        return None
+    async def run(self) -> None:
+        """Follow the APIServices, and connect. Ends only by cancellation."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._services.run(), name="watch the APIServices")
+            tasks.create_task(self._note_listing(), name="note the problem of the APIServices")
+            while True:
+                self._registrations_changed.clear()
+                self._follow(tasks)
+                await self._registrations_changed.wait()
 
-    def _registered_address(self) -> Address | str:
-        """The address by the first usable APIService of the adapter; without one, the problem."""
-        namespace, name = self._options.service
-        problem = f"no APIService of a metrics API names the Service {namespace}/{name}"
-        for each in sorted(self._registrations.items, key=lambda found: found.metadata.name):
-            service = each.spec.service
-            if service and (service.namespace, service.name) == self._options.service:
-                address = self._address_in(each)
-                if address is not None:
-                    return address
-                problem = (
-                    f"APIService {each.metadata.name} has no caBundle, so the adapter's certificate cannot be verified: "
-                    "see `tls` in the values of the adapter's chart"
+    def _follow(self, tasks: asyncio.TaskGroup) -> None:
+        """One connection for each address."""
+        addresses = self._services.addresses
+        for address in [each for each in self._connections if each not in addresses]:
+            del self._connections[address]
+            self._tasks.pop(address).cancel()
+        for address in sorted(addresses - self._connections.keys(), key=lambda each: each.service):
+            connection = self._connections[address] = ServiceConnection(
+                address,
+                connect=self._connect,
+                audiences=self._audiences(address),
+                on_change=self._connection_changed,
+                monotonic=self._monotonic,
+            )
+            name = f"direct connection to {address.service_name}"
+            self._tasks[address] = tasks.create_task(connection.run(), name=name)
+        self._log_unused()
+        self._connection_changed()
+
+    def _audiences(self, address: Address) -> tuple[str, ...]:
+        """Loadline's adapter accepts tokens that are for it alone. Other adapters review tokens as ones for kube-apiserver."""
+        if self._options.token_account is None:
+            return (address.server_hostname,)
+        return (address.server_hostname, "")
+
+    def _log_unused(self) -> None:
+        problems = self._services.problems
+        for name in problems.keys() | self._unused.keys():
+            noted = self._unused.get(name)
+            if noted is None:
+                noted = self._unused[name] = ProblemLog(
+                    log,
+                    failing="metrics are read through kube-apiserver",
+                    recovered=f"APIService {name} can be verified, or is gone",
                 )
-        return problem
+            noted.set(problems.get(name))
 
-    def _address_in(self, registration: APIService) -> Address | None:
-        service, pem = registration.spec.service, registration.trusted_pem
-        if service is None or (service.namespace, service.name) != self._options.service:
-            return None
-        if not pem or registration.spec.insecure:
-            return None
-        host = self._options.host
-        url = self._options.url or f"https://{host}:{service.port or 443}"
-        return Address(url, host, pem.decode("ascii", "replace"))
+    async def _note_listing(self) -> None:
+        while True:
+            await asyncio.sleep(LIST_SECONDS)
+            self._listing.set(self._services.problem())
 
-    def _registration_changed(self, old: APIService | None, new: APIService | None) -> None:
-        # kube-apiserver updates the status of APIServices too.
-        if (old and old.spec) != (new and new.spec):
-            self._changed.set()
+    def _offering(self, name: str, *, is_assumed: bool) -> AdapterClient | None:
+        """`is_assumed`: without an adapter that says so, any other is taken to."""
+        working = [each for each in self._connections.values() if each.client is not None]
+        usable = [each for each in working if each.offers(name)] or (working if is_assumed else [])
+        first = min(usable, key=lambda each: each.address.service, default=None)
+        return None if first is None else first.client
 
-    def _set_works(self, problem: str | None) -> None:
-        self._works = not problem
-        if self._works:
-            self._is_connected.set()
-        self._telemetry.direct_connection.set(self._works)
-        self._problem.set(problem)
+    def _registered(self) -> None:
+        self._registrations_changed.set()
 
-    async def _disconnect(self) -> None:
-        client, self._connected, self._address, self._works = self._connected, None, None, False
-        if client is not None:
-            await client.close()
+    def _check_now(self, address: Address) -> None:
+        connection = self._connections.get(address)
+        if connection is not None:
+            connection.check_now()
+
+    def _connection_changed(self) -> None:
+        self._gauge.clear()
+        for address, each in self._connections.items():
+            self._gauge.labels(address.service_name).set(each.client is not None)
+        self._changed.set()

@@ -1,31 +1,40 @@
-"""The flags of the direct connection to loadline-adapter."""
+"""The flags of how metrics are read: directly from the adapters behind the metrics APIs, streamed, and with a reaction to changes."""
 
 import argparse
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
 
-from wire.process.command_line.parsing import FlagGroup
+from scaler.api.kinds import WatchedKind
+from wire.process.command_line.parsing import FlagGroup, boolean
+
+AUTO: Final = "auto"
+NEVER: Final = "never"
+ALWAYS: Final = "always"
 
 
 class AdapterOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The Service of loadline-adapter (namespace and name), and its URL for a scaler outside the cluster.
+    """Which adapters metrics are read from directly, with which credentials, and what else these are used for.
 
-    `streams`: the adapter sends metrics that have changed. `reconciles_on_change`: they bring reconciles forward.
+    `service`: only this Service, by namespace and name; None for every Service that an APIService of a metrics API names.
+    `url`: where a scaler outside of the cluster finds it. `token_account`: the ServiceAccount, by namespace and name, with whose
+    tokens metrics are read. `streams` and `reconciles_on_change`: `auto`, `never` or `always`.
     """
 
-    service: tuple[str, str]
+    service: tuple[str, str] | None = None
     url: str = ""
     token_file: Path | None = None
-    streams: bool = False
-    reconciles_on_change: bool = False
+    token_account: tuple[str, str] | None = None
+    streams: str = AUTO
+    reconciles_on_change: str = AUTO
 
-    @property
-    def host(self) -> str:
-        """The name for which the adapter's certificate is valid, and the audience of tokens for it."""
-        namespace, name = self.service
-        return f"{name}.{namespace}.svc"
+    def reacts(self, kind: WatchedKind) -> bool:
+        """Whether a metric that has changed brings reconciles of this kind forward."""
+        if self.streams == NEVER or self.reconciles_on_change == NEVER:
+            return False
+        return self.reconciles_on_change == ALWAYS or kind.reacts_to_changes
 
 
 def namespaced_name(text: str) -> tuple[str, str]:
@@ -43,57 +52,105 @@ def https_url(text: str) -> str:
     return text.rstrip("/")
 
 
+def choice(text: str) -> str:
+    """`auto`, `never` or `always`; a boolean is one of the last two."""
+    if text in (AUTO, NEVER, ALWAYS):
+        return text
+    try:
+        return ALWAYS if boolean(text) else NEVER
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is none of {AUTO}, {NEVER} and {ALWAYS}"
+        ) from None
+
+
 def add_adapter_flags(flags: FlagGroup) -> None:
     """Declare the flags."""
+    flags.add_argument(
+        "--adapter-connection",
+        choices=(AUTO, NEVER),
+        default=AUTO,
+        metavar="WHEN",
+        help="auto: read metrics directly from the Services that the APIServices of the metrics APIs name, where their certificates "
+        "can be verified and they admit the scaler, else through kube-apiserver. never: always through kube-apiserver",
+    )
     flags.add_argument(
         "--adapter-service",
         type=namespaced_name,
         default=None,
         metavar="NAMESPACE/NAME",
-        help="Service of loadline-adapter: read metrics directly from it, not through kube-apiserver, for the "
-        "API groups that it serves (default: always through kube-apiserver)",
+        help="read metrics directly from this Service only (default: from every one)",
     )
     flags.add_argument(
         "--adapter-url",
         type=https_url,
         default=None,
         metavar="URL",
-        help="URL of this Service for a scaler outside the cluster (default: https://NAME.NAMESPACE.svc)",
+        help="URL of the Service for a scaler outside the cluster, which is verified as the Service (default: https://NAME.NAMESPACE.svc)",
+    )
+    flags.add_argument(
+        "--adapter-token-service-account",
+        type=namespaced_name,
+        default=None,
+        metavar="NAMESPACE/NAME",
+        help="ServiceAccount that may read metrics and nothing else: the scaler requests tokens of it for direct connections, since "
+        "its own token is not sent to adapters. Required unless there is a client certificate or --adapter-token-file",
     )
     flags.add_file(
         "--adapter-token-file",
-        help="file with a token for the adapter only, whose audience is NAME.NAMESPACE.svc; re-read when it changes. Required "
-        "unless the scaler has a client certificate, since its own token is not sent to the adapter",
+        help="with --adapter-service: file with a token for this Service only, whose audience is NAME.NAMESPACE.svc; re-read when it changes",
     )
-    flags.add_boolean(
+    _add_choice(
+        flags,
         "--stream-metrics",
-        help="let the adapter send custom and external metrics when they change, instead of requesting them in each reconcile",
+        help="let an adapter send custom and external metrics when they change, instead of requesting them in each reconcile. "
+        "auto: an adapter that says that it can. always: without asking it",
     )
-    flags.add_boolean(
+    _add_choice(
+        flags,
         "--reconcile-on-change",
-        help="reconcile before the end of the period, at most once a second, if a metric has changed so that the replica count would",
+        help="reconcile before the end of the period, at most once a second, if a streamed metric has changed so that the replica "
+        "count would. auto: LoadAutoscalers, but not HPAs",
+    )
+
+
+def _add_choice(flags: FlagGroup, name: str, *, help: str) -> None:  # noqa: A002 - argparse's word
+    # Without a value, as these flags were booleans.
+    flags.add_argument(
+        name, type=choice, default=AUTO, nargs="?", const=ALWAYS, metavar="WHEN", help=help
     )
 
 
 def adapter_options(flags: argparse.Namespace) -> AdapterOptions | None:
-    """The parsed flags; None without a direct connection. Raises `ValueError` when they contradict each other."""
-    given = {
-        "--adapter-url": flags.adapter_url,
-        "--adapter-token-file": flags.adapter_token_file,
-        "--stream-metrics": flags.stream_metrics,
-        "--reconcile-on-change": flags.reconcile_on_change,
-    }
-    for name, value in given.items():
-        if value and flags.adapter_service is None:
-            raise ValueError(f"{name} requires --adapter-service")
-    if flags.reconcile_on_change and not flags.stream_metrics:
-        raise ValueError("--reconcile-on-change requires --stream-metrics")
-    if flags.adapter_service is None:
+    """The parsed flags; None without direct connections. Raises `ValueError` when they contradict each other."""
+    if flags.adapter_token_file and flags.adapter_service is None:
+        raise ValueError("--adapter-token-file requires --adapter-service, for which the token is")
+    if flags.adapter_token_file and flags.adapter_token_service_account:
+        raise ValueError("use one of --adapter-token-file and --adapter-token-service-account")
+    if flags.adapter_connection == NEVER:
+        _check_never(flags)
         return None
+    if flags.reconcile_on_change == ALWAYS and flags.stream_metrics == NEVER:
+        raise ValueError("--reconcile-on-change requires --stream-metrics")
     return AdapterOptions(
         service=flags.adapter_service,
         url=flags.adapter_url or "",
         token_file=flags.adapter_token_file,
+        token_account=flags.adapter_token_service_account,
         streams=flags.stream_metrics,
         reconciles_on_change=flags.reconcile_on_change,
     )
+
+
+def _check_never(flags: argparse.Namespace) -> None:
+    given = {
+        "--adapter-service": flags.adapter_service is not None,
+        "--adapter-url": flags.adapter_url is not None,
+        "--stream-metrics": flags.stream_metrics == ALWAYS,
+        "--reconcile-on-change": flags.reconcile_on_change == ALWAYS,
+    }
+    for name, is_given in given.items():
+        if is_given:
+            raise ValueError(
+                f"{name} requires a direct connection: remove --adapter-connection=never"
+            )

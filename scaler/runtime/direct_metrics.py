@@ -1,4 +1,4 @@
-"""The parts of the direct connection to the adapter, as --adapter-service, --stream-metrics and --reconcile-on-change say."""
+"""The parts of direct connections to adapters, as --adapter-connection, --stream-metrics and --reconcile-on-change say."""
 
 import time
 from collections.abc import Callable
@@ -10,36 +10,50 @@ from scaler.cluster.telemetry import Telemetry
 from scaler.control.controller import Controller
 from scaler.control.reaction import Reaction
 from scaler.control.reconcile import Reconciler
-from scaler.runtime.adapter_connection import AdapterConnection, adapter_connection
+from scaler.runtime.adapter_connection import AdapterConnections, adapter_connections
+from scaler.runtime.adapter_options import NEVER
+from scaler.runtime.clients import Clients
 from scaler.runtime.flags import Options
 from scaler.runtime.stream_connection import StreamConnection
-from wire.kube.requests import Watcher
 from wire.process.background_tasks import BackgroundTasks
+from wire.serving.health import Check
 
 
 class DirectMetrics:
-    """Without --adapter-service there is neither a route nor a stream, and `start` does nothing."""
+    """With --adapter-connection=never there is neither a route nor a stream, and `start` does nothing."""
 
     def __init__(
         self,
         options: Options,
-        watches: Watcher,
+        clients: Clients,
         telemetry: Telemetry,
         *,
         version: str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`watches`: the client to watch the APIServices with."""
+        """`clients`: of kube-apiserver, for the APIServices and for tokens."""
         self._options = options.adapter
+        self._kind = options.settings.kind
         self._telemetry = telemetry
         self._monotonic = monotonic
         self.followers = Followers()
-        self.route: AdapterConnection | None = adapter_connection(
-            options, watches, telemetry, version=version, monotonic=monotonic
+        self.route: AdapterConnections | None = adapter_connections(
+            options,
+            clients.watches,
+            clients.requests,
+            telemetry,
+            version=version,
+            monotonic=monotonic,
         )
         self.stream: MetricStream | None = None
-        if self._options is not None and self._options.streams:
+        if self._options is not None and self._options.streams != NEVER:
             self.stream = MetricStream(monotonic)
+
+    def checks(self) -> tuple[Check, ...]:
+        """For /readyz, where they only inform: kube-apiserver serves what is not read directly."""
+        if self.route is None:
+            return ()
+        return (Check("direct-metrics", self.route.problem, informs=True),)
 
     def start(
         self,
@@ -51,10 +65,10 @@ class DirectMetrics:
         """Connect, and stay connected."""
         if self.route is None or self._options is None:
             return
-        background.start(self.route.run(), name="direct connection")
+        background.start(self.route.run(), name="direct connections")
         if self.stream is None:
             return
-        if self._options.reconciles_on_change:
+        if self._options.reacts(self._kind):
 
             async def followers_of(path: str) -> tuple[str, ...]:
                 request = await measurements.renewed(path)

@@ -14,7 +14,7 @@ from scaler.cluster.pod_owners import PodOwners
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.dependencies import DecisionObserver
 from scaler.extensions import inputs_of
-from scaler.runtime.adapter_connection import AdapterConnection
+from scaler.runtime.adapter_connection import AdapterConnections
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Watcher
 from wire.process.background_tasks import BackgroundTasks
@@ -31,7 +31,7 @@ class ExtensionInputs:
         self,
         calendars_of: Callable[[Autoscaler], tuple[FoundCalendar, ...]],
         prometheus: PrometheusOptions | None,
-        route: AdapterConnection | None,
+        route: AdapterConnections | None,
         mapper: RestMapper,
         telemetry: Telemetry,
         client: Watcher,
@@ -41,7 +41,7 @@ class ExtensionInputs:
         user_agent: str,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`prometheus`: None without --prometheus-url; `route`: None without --adapter-service.
+        """`prometheus`: None without --prometheus-url; `route`: None with --adapter-connection=never.
 
         `client` and `background`: for the watches of owners. `namespaces`: empty for all.
         """
@@ -82,10 +82,10 @@ class ExtensionInputs:
         self, namespace: str, metric: MetricSpec, target: CrossVersionObjectReference
     ) -> str:
         if self._route is None:
-            raise NoRecordedLoad("it needs --adapter-service")
+            raise NoRecordedLoad("it needs a direct connection: remove --adapter-connection=never")
         try:
             async with asyncio.timeout(CONNECTION_SECONDS):
-                adapter = await self._route.connected()
+                adapter = await self._route.connected(self._route.explaining)
         except TimeoutError as error:
             raise NoRecordedLoad("the adapter cannot be reached directly") from error
         return await load_query(adapter, self._mapper, namespace, metric, target)

@@ -59,7 +59,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         kind=LOAD_AUTOSCALERS,
         metric_status_max_age_seconds=LOAD_AUTOSCALERS.metric_status_max_age_seconds,
     )
-    adapter: AdapterOptions | None = None
+    adapter: AdapterOptions | None = AdapterOptions()
+    """None: metrics are read through kube-apiserver only."""
     prometheus: PrometheusOptions | None = None
     leader_election: LeaderElectionOptions = LeaderElectionOptions()
     serving: ServingOptions = ServingOptions(secure_port=10443)

@@ -2,6 +2,7 @@
 
 import argparse
 
+from scaler.runtime.adapter_options import NEVER
 from wire.process.command_line.parsing import FlagGroup
 from wire.prometheus import access_flags
 from wire.prometheus.options import PrometheusOptions
@@ -14,7 +15,7 @@ def add_prometheus_flags(flags: FlagGroup) -> None:
         default="",
         metavar="URL",
         help="URL of the Prometheus HTTP API: new forecasts learn from the history that it has recorded. "
-        "Requires --adapter-service (default: they learn from what they read from now on)",
+        "Requires a direct connection to the adapter (default: they learn from what they read from now on)",
     )
     access_flags.add_credential_flags(flags)
 
@@ -26,9 +27,10 @@ def prometheus_options(flags: argparse.Namespace) -> PrometheusOptions | None:
         if given != PrometheusOptions(url=""):
             raise ValueError("the --prometheus-* flags require --prometheus-url")
         return None
-    if flags.adapter_service is None:
+    if flags.adapter_connection == NEVER:
         raise ValueError(
-            "--prometheus-url requires --adapter-service: the adapter knows the query of each metric"
+            "--prometheus-url requires a direct connection to the adapter, which knows the query of each metric: "
+            "remove --adapter-connection=never"
         )
     access_flags.check_access(flags)
     return given

@@ -116,7 +116,7 @@ class Scaler:
         self._telemetry.show_clock_difference(self._clock_difference_seconds)
         self._store = self._memory_store()
         self._direct = DirectMetrics(
-            options, clients.watches, self._telemetry, version=version, monotonic=clock.monotonic
+            options, clients, self._telemetry, version=version, monotonic=clock.monotonic
         )
         self._inputs = self._new_inputs()
         self._measurements = Measurements(
@@ -273,6 +273,7 @@ class Scaler:
                 Check("discovery", self._discovery_problem),
                 *self._server_version.checks(),
                 *self._watches.checks(),
+                *self._direct.checks(),
                 Check("clock", self._clock_problem, informs=True),
             ),
             kind=self._options.settings.kind,

@@ -1,4 +1,4 @@
-"""Keeps the stream of changed metrics open while there is a direct connection to the adapter."""
+"""Keeps the stream of changed metrics open while there is a direct connection to an adapter that offers it."""
 
 import asyncio
 import logging
@@ -9,7 +9,8 @@ import msgspec
 
 from scaler.cluster.metrics.metric_stream import MetricStream
 from scaler.cluster.telemetry import Telemetry
-from scaler.runtime.adapter_connection import AdapterClient, AdapterConnection
+from scaler.runtime.adapter_connection import AdapterConnections
+from scaler.runtime.service_connection import AdapterClient
 from scaler.runtime.websocket import WebSocket
 from wire.api.metric_stream import PATH, decode_update
 from wire.api.status import StatusError, Unavailable
@@ -29,7 +30,7 @@ class StreamConnection:
     """Run `run()` as a task."""
 
     def __init__(
-        self, adapter: AdapterConnection, stream: MetricStream, telemetry: Telemetry
+        self, adapter: AdapterConnections, stream: MetricStream, telemetry: Telemetry
     ) -> None:
         self._adapter = adapter
         self._stream = stream
@@ -45,7 +46,7 @@ class StreamConnection:
         """Connect again after each failure. Ends only by cancellation."""
         backoff = Backoff(RETRIES)
         while True:
-            client = await self._adapter.connected()
+            client = await self._adapter.connected(self._adapter.streaming)
             try:
                 async with client.websocket(PATH) as socket:
                     self._stream.opened(self._served_by(client))
@@ -78,7 +79,7 @@ class StreamConnection:
             await asyncio.gather(sending, receiving, return_exceptions=True)
 
     async def _send(self, client: AdapterClient, socket: WebSocket) -> None:
-        while self._adapter.client is client:
+        while self._adapter.streaming() is client:
             for message in self._stream.requests():
                 await socket.send(message)
             await asyncio.sleep(REQUEST_SECONDS)

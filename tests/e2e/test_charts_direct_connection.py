@@ -1,4 +1,4 @@
-"""Both charts with the adapter's managed certificate, and a scaler whose chart values name the adapter's Service."""
+"""Both charts with their default values for the connection, in two namespaces: the scaler finds the adapter, which streams."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,35 +24,35 @@ def scaler(
 ) -> Iterator[LoadlineProcess]:
     cluster.kubectl("create", "serviceaccount", "scraper", f"-n{namespace}")
     port = ports.reserve()
-    helm = Helm(cluster, namespace)
+    elsewhere = f"{namespace}-scaler"
+    cluster.kubectl("create", "namespace", elsewhere)
+    helms = Helm(cluster, namespace), Helm(cluster, elsewhere)
     adapter_values = {
         "service": {"type": "ExternalName", "externalName": "localhost", "port": port},
         "prometheus": {"url": "http://127.0.0.1", "port": prometheus.port},
         "rules": {"default": False, "metrics": METRICS},
     }
     scaler_values = {
-        "adapter": {
-            "service": "{{ .Release.Namespace }}/a-loadline-adapter",
-            "stream": True,
-            "reconcileOnChange": True,
-        },
         # Cluster DNS does not run here.
         "extraArguments": [f"--adapter-url=https://127.0.0.1:{port}"],
         "syncPeriod": "10s",
         "serviceMonitor": {"scrapers": [{"name": "scraper", "namespace": namespace}]},
     }
-    helm.install("adapter", release="a", values=adapter_values)
-    helm.install("scaler", release="s", values=scaler_values)
+    helms[0].install("adapter", release="a", values=adapter_values)
+    helms[1].install("scaler", release="s", values=scaler_values)
     place = {"namespace": namespace, "directory": tmp_path}
     with start_chart_program(cluster, "adapter", release="a", port=port, **place):
         apiservices.wait_until_available(cluster, "v1beta1.external.metrics.k8s.io")
+        place["namespace"] = elsewhere
         with start_chart_program(cluster, "scaler", release="s", **place) as running:
             yield running
-    for release in helm.releases():
-        helm.uninstall(release)
+    for helm in helms:
+        for release in helm.releases():
+            helm.uninstall(release)
+    cluster.kubectl("delete", "namespace", elsewhere, "--wait=false")
 
 
-def test_metrics_are_streamed_with_the_values_and_permissions_of_the_charts(
+def test_metrics_are_streamed_with_the_default_values_and_permissions_of_the_charts(
     scaler, cluster, prometheus, exporter: Exporter, namespace
 ):
     labels = {"namespace": namespace}
@@ -78,21 +78,29 @@ def test_metrics_are_streamed_with_the_values_and_permissions_of_the_charts(
         return True
 
     until(scaled, what="four replicas")
-    has("direct_connection 1.0")
+    has(f'direct_connection{{service="{namespace}/a-loadline-adapter"}} 1.0')
+    has("reconciles_brought_forward_total")
     log = scaler.process.log()
     assert "metrics are read directly from the adapter" in log
     assert "forbidden" not in log.lower(), scaler.process.log_tail()
     exporter.remove("direct_chart_waiting", **labels)
 
 
-def test_the_token_that_the_adapter_receives_is_refused_by_kube_apiserver(
-    scaler, cluster, namespace, tmp_path
-):
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        pytest.param(("--audience=a-loadline-adapter.{namespace}.svc",), 401, id="of this adapter"),
+        pytest.param((), 403, id="of other adapters"),
+    ],
+)
+def test_the_token_that_an_adapter_receives_scales_nothing(scaler, cluster, namespace, flags, code):
     """Otherwise an adapter that is taken over could scale whatever the scaler may scale."""
-    token = (tmp_path / "s-loadline-scaler" / "adapter-token" / "token").read_text()
+    audience = [each.format(namespace=namespace) for each in flags]
+    account = ("s-loadline-scaler-metrics-reader", f"-n{namespace}-scaler")
+    token = cluster.kubectl("create", "token", *account, *audience).strip()
     headers = {"Authorization": f"Bearer {token}"}
     path = f"/apis/apps/v1/namespaces/{namespace}/deployments/web/scale"
     port = int(cluster.api_url.rsplit(":", 1)[1])
     response = web.get(port, path, tls=web.trusting(None), headers=headers)
     assert response is not None
-    assert response.status == 401
+    assert response.status == code

@@ -192,6 +192,8 @@ class MetricsPipeline:
             f"--adapter-service={'/'.join(direct_connections.SERVICE)}",
             f"--adapter-url=https://127.0.0.1:{direct_connections.PORT}",
             f"--adapter-token-file={file}",
+            # The connections are read as requests and responses, by which the reconciles are judged.
+            "--stream-metrics=never",
         )
 
     def _publish_trust(self, cluster: Cluster, authority: Authority) -> None:

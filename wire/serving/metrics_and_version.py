@@ -13,6 +13,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from wire.api.meta import always
 from wire.process.crashes import Crashes
 from wire.serving.rendering import respond
 
@@ -25,25 +26,29 @@ METRICS = "/metrics"
 OPENMETRICS_END = b"# EOF\n"
 
 
-class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The fields of Kubernetes' /version; the compiler is the Python implementation."""
+class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The fields of Kubernetes' /version, and `offers` (`wire.api.offers`); the compiler is the Python implementation."""
 
     major: str
     minor: str
     git_version: str
-    git_commit: str = ""
-    git_tree_state: str = ""
-    build_date: str = ""
-    go_version: str = ""
-    compiler: str = f"{platform.python_implementation()} {platform.python_version()}"
-    platform: str = f"{sys.platform}/{platform.machine()}"
+    git_commit: str = always("")
+    git_tree_state: str = always("")
+    build_date: str = always("")
+    go_version: str = always("")
+    compiler: str = always(f"{platform.python_implementation()} {platform.python_version()}")
+    platform: str = always(f"{sys.platform}/{platform.machine()}")
+    offers: tuple[str, ...] = ()
 
 
-def version_of(distribution_version: str) -> Version:
+def version_of(distribution_version: str, offers: tuple[str, ...] = ()) -> Version:
     """`1.2.3` in the form of /version."""
     major, _, rest = distribution_version.partition(".")
     return Version(
-        major=major, minor=rest.partition(".")[0], git_version=f"v{distribution_version}"
+        major=major,
+        minor=rest.partition(".")[0],
+        git_version=f"v{distribution_version}",
+        offers=offers,
     )
 
 

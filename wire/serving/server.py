@@ -117,6 +117,7 @@ class Server:
         on_crash: Callable[[], object] = lambda: None,
         on_refusal: Callable[[str], object] = lambda _: None,
         version: str,
+        offers: tuple[str, ...] = (),
         alive: Iterable[Check] = (),
         ready: Iterable[Check] = (),
         attributes: AttributesOf = request_attributes,
@@ -126,7 +127,7 @@ class Server:
         drain_seconds: float = 20.0,
         trust_wait_seconds: float = 3.0,
     ) -> None:
-        """`paths` are listed at `/` besides the routes with fixed paths. `alive` and `ready` are the program's
+        """`offers`: of /version. `paths` are listed at `/` besides the routes with fixed paths. `alive` and `ready` are the program's
         checks; the server's own tasks join `background`, and /readyz fails when one of those has ended.
         `on_crash` is called for each metric that is missing in /metrics because of a bug, and `on_refusal` with
         the reason when a client takes too much. `certificate` replaces the self-signed certificate of the options. Raises `ServingConfigError`.
@@ -166,7 +167,7 @@ class Server:
         )
         self.health.add_routes(self.app)
         add_metrics_route(self.app, registry, metrics, on_crash=on_crash)
-        add_version_route(self.app, version_of(version))
+        add_version_route(self.app, version_of(version, offers))
         add_index_routes(self.app, lambda: (*self.health.paths(), *paths()))
         self._listener = Listener(self.app, drain_seconds=drain_seconds, refused=refused)
         if self._tls is not None:

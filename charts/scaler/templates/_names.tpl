@@ -89,10 +89,23 @@ annotations:
 {{- if $enabled }}true{{ end -}}
 {{- end -}}
 
-{{/* The audience of tokens for the adapter whose Service is the argument, NAMESPACE/NAME. */}}
-{{- define "loadline-scaler.adapterAudience" -}}
-{{- $service := splitList "/" . -}}
-{{- printf "%s.%s.svc" (last $service) (first $service) -}}
+{{/*
+"true" if metrics are read directly from adapters. A release in a few namespaces that needs no ClusterRole gets none for that, unless
+`adapter.service` is set.
+*/}}
+{{- define "loadline-scaler.readsDirectly" -}}
+{{- $adapter := .Values.adapter -}}
+{{- if ne ($adapter.connection | default "auto") "never" -}}
+{{- if or (empty .Values.watchNamespaces) .Values.rbac.authDelegator $adapter.service }}true{{ end -}}
+{{- else if or $adapter.service (has (toString $adapter.stream) (list "always" "true")) (has (toString $adapter.reconcileOnChange) (list "always" "true")) -}}
+{{- fail "adapter.connection: never contradicts the other values of adapter: remove it, or adapter.service, adapter.stream and adapter.reconcileOnChange" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The ServiceAccount with whose tokens metrics are read directly. */}}
+{{- define "loadline-scaler.metricsReader" -}}
+{{- $suffix := "-metrics-reader" -}}
+{{- .Values.adapter.serviceAccountName | default (printf "%s%s" (include "loadline-scaler.fullname" . | trunc (int (sub 63 (len $suffix))) | trimSuffix "-") $suffix) -}}
 {{- end -}}
 
 {{/* "true" if the pods serve decisions, so that clients must be able to verify them. */}}

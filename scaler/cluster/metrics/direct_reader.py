@@ -6,18 +6,26 @@ that, and so does the adapter for a direct one, by asking kube-apiserver.
 
 import asyncio
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
+
+from cachetools import LRUCache
 
 from scaler.cluster.telemetry import Telemetry
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import JSON, Reader
+from wire.process.backoff import Backoff, BackoffLimits
 from wire.process.problem_log import ProblemLog
 
 # A direct request without a response by then is repeated through kube-apiserver, within the deadline of the metric.
 WAIT_DEADLINES: Final = 0.5
-# What kube-apiserver decides by the same permissions, but with all its authenticators.
-NOT_ADMITTED: Final = (401, 403)
+NOT_AUTHENTICATED: Final = 401
+# kube-apiserver decides by the permissions of the scaler, which may be others than those that the adapter sees.
+FORBIDDEN: Final = 403
+# How long a group is read through kube-apiserver in a namespace where a direct request was forbidden.
+FORBIDDEN_PAUSES: Final = BackoffLimits(initial_seconds=10.0, max_seconds=300.0, jitter_ratio=0.2)
+FORBIDDEN_MAX: Final = 10_000
 
 log = logging.getLogger(__name__)
 
@@ -38,16 +46,25 @@ class DirectReader:
     """A `Reader` of the metrics APIs."""
 
     def __init__(
-        self, aggregated: Reader, route: Route, telemetry: Telemetry, *, deadline_seconds: float
+        self,
+        aggregated: Reader,
+        route: Route,
+        telemetry: Telemetry,
+        *,
+        deadline_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`aggregated`: through kube-apiserver. `deadline_seconds`: of a metric, for both attempts together."""
+        self._monotonic = monotonic
         self._aggregated = aggregated
         self._route = route
         self._telemetry = telemetry
         self._wait_seconds = WAIT_DEADLINES * deadline_seconds
+        self._forbidden: LRUCache[tuple[str, str], _Forbidden] = LRUCache(FORBIDDEN_MAX)
+        """By group and namespace."""
         self._refused = ProblemLog(
             log,
-            failing="the adapter did not admit a direct request, which is sent through kube-apiserver",
+            failing="a direct request was forbidden: the metrics of the namespace are read through kube-apiserver",
             recovered="the adapter admits direct requests again",
         )
 
@@ -55,17 +72,23 @@ class DirectReader:
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
     ) -> bytes:
         """The body of the response. Raises `StatusError` and `Unavailable`."""
-        _, _, group, version, *_ = f"{path}////".split("/")
+        _, _, group, version, _, namespace, *_ = f"{path}//////".split("/")
         direct = self._route.reader(group, version)
-        if direct is not None:
+        place = (group, namespace)
+        if direct is not None and not self._is_forbidden(place):
             try:
-                return await self._directly(direct, path, params, accept)
+                return await self._directly(direct, place, path, params, accept)
             except (_NoAnswerError, Unavailable):
                 self._telemetry.direct_requests_total.labels("failed").inc()
         return await self._aggregated.get(path, params, accept=accept)
 
     async def _directly(
-        self, direct: Reader, path: str, params: Mapping[str, str] | None, accept: str
+        self,
+        direct: Reader,
+        place: tuple[str, str],
+        path: str,
+        params: Mapping[str, str] | None,
+        accept: str,
     ) -> bytes:
         try:
             async with asyncio.timeout(self._wait_seconds):
@@ -76,14 +99,44 @@ class DirectReader:
             self._route.failed(direct, error.message)
             raise
         except StatusError as error:
-            if error.code in NOT_ADMITTED:
-                self._refused.set(error.message)
+            if error.code == NOT_AUTHENTICATED:
+                self._route.failed(direct, f"the adapter does not accept the token: {error}")
+                raise _NoAnswerError from error
+            if error.code == FORBIDDEN:
+                self._forbid(place, error.message)
                 raise _NoAnswerError from error
             self._telemetry.direct_requests_total.labels("answered").inc()
             raise
-        self._refused.set(None)
+        if self._forbidden:
+            self._allow(place)
         self._telemetry.direct_requests_total.labels("answered").inc()
         return body
+
+    def _is_forbidden(self, place: tuple[str, str]) -> bool:
+        forbidden = self._forbidden.get(place) if self._forbidden else None
+        return forbidden is not None and self._monotonic() < forbidden.until_seconds
+
+    def _forbid(self, place: tuple[str, str], message: str) -> None:
+        forbidden = self._forbidden.get(place)
+        if forbidden is None:
+            forbidden = self._forbidden[place] = _Forbidden()
+        forbidden.until_seconds = self._monotonic() + forbidden.pauses.next_seconds()
+        self._refused.set(self._refused.problem or message)
+
+    def _allow(self, place: tuple[str, str]) -> None:
+        self._forbidden.pop(place, None)
+        if not self._forbidden:
+            self._refused.set(None)
+
+
+class _Forbidden:
+    """A group of a namespace that may not be read directly."""
+
+    __slots__ = ("pauses", "until_seconds")
+
+    def __init__(self) -> None:
+        self.pauses = Backoff(FORBIDDEN_PAUSES)
+        self.until_seconds = 0.0
 
 
 class _NoAnswerError(Exception):

@@ -81,7 +81,13 @@ class Measurements:
         self._period_seconds = period_seconds
         self._deadline_seconds = _deadline_seconds(period_seconds)
         if route is not None:
-            kube = DirectReader(kube, route, telemetry, deadline_seconds=self._deadline_seconds)
+            kube = DirectReader(
+                kube,
+                route,
+                telemetry,
+                deadline_seconds=self._deadline_seconds,
+                monotonic=monotonic,
+            )
         bounded = BoundedReader(kube, deadline_seconds=self._deadline_seconds)
         version = PreferredVersion(bounded, period_seconds=period_seconds, monotonic=monotonic)
         self._custom = CustomMetrics(version, mapper)

@@ -57,7 +57,7 @@ HEALTHY = {
     f'loadline_scaler_reconcile_delay_seconds_bucket{{{POD},le="+Inf"}}': "0+601x120",
     f'loadline_scaler_events_dropped_total{{{POD},type="Warning",reason="queue_full"}}': "0x120",
     # Restarts of the adapter, of a minute and of five.
-    f"loadline_scaler_direct_connection{{{POD}}}": "1x50 0x1 1x30 0x5 1x34",
+    f"loadline_scaler_direct_connection{{{POD},service=\"monitoring/adapter\"}}": "1x50 0x1 1x30 0x5 1x34",
     f"loadline_scaler_stream_connected{{{POD}}}": "1x50 0x1 1x30 0x5 1x34",
     # Not in use.
     'loadline_scaler_direct_connection{namespace="other",pod="a-0",job="loadline"}': "0x120",
@@ -119,7 +119,7 @@ FAULTS: dict[str, dict[str, str]] = {
     },
     "LoadlineScalerClockDifference": {f"loadline_scaler_clock_difference_seconds{{{POD}}}": "-30x120"},
     "LoadlineScalerNotDirect": {
-        f"loadline_scaler_direct_connection{{{POD}}}": "1x60 0x60",
+        f"loadline_scaler_direct_connection{{{POD},service=\"monitoring/adapter\"}}": "1x60 0x60",
         f"loadline_scaler_stream_connected{{{POD}}}": "1x60 0x60",
     },
     "LoadlineScalerNotStreamed": {f"loadline_scaler_stream_connected{{{POD}}}": "1x60 0x60"},

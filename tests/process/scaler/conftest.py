@@ -92,11 +92,11 @@ class DirectScaler:
 
         until(reached, what=f"{name} of {value}")
 
-    def allow_metrics(self, allowed: bool) -> None:
+    def allow_metrics(self, allowed: bool, account: str = "scaler") -> None:
         """Grant or revoke the permission to read metrics."""
-        name = f"{self.namespace}-metrics"
+        name = f"{self.namespace}-{'metrics' if account == 'scaler' else account}"
         if allowed:
-            _grant(self._cluster, name, METRICS_RULES, f"{self.namespace}:scaler")
+            _grant(self._cluster, name, METRICS_RULES, f"{self.namespace}:{account}")
         else:
             self._cluster.kubectl("delete", "clusterrolebinding", name)
 
@@ -143,21 +143,30 @@ def direct_scaler(
     undo: list[Callable[[], object]] = []
 
     def start(
-        *flags: str, may_stream: bool = True, namespace: str = "", forecast: str = ""
+        *flags: str,
+        may_stream: bool = True,
+        namespace: str = "",
+        forecast: str = "",
+        account: str = "scaler",
     ) -> DirectScaler:
-        """`forecast`: its mode, with the permission to learn which query has the load."""
+        """`forecast`: its mode, with the permission to learn which query has the load. `account`: whose tokens adapters receive."""
         namespace = namespace or f"direct-{uuid.uuid4().hex[:8]}"
         cluster.kubectl("create", "namespace", namespace)
         undo.append(lambda: cluster.kubectl("delete", "namespace", namespace, "--wait=false"))
-        for account in ("scaler", "prober"):
-            cluster.kubectl("create", "serviceaccount", account, f"-n{namespace}")
+        for each in {"scaler", "prober", account}:
+            cluster.kubectl("create", "serviceaccount", each, f"-n{namespace}")
         scrape = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
         _grant(cluster, f"{namespace}-prober", [scrape], f"{namespace}:prober")
         stream = {"nonResourceURLs": ["/watch/metrics"], "verbs": ["get"]}
         explain = {"nonResourceURLs": ["/debug/explain"], "verbs": ["get"]}
-        rules = [*RULES, *([stream] if may_stream else []), *([explain] if forecast else [])]
-        _grant(cluster, f"{namespace}-scaler", rules, f"{namespace}:scaler")
+        _grant(cluster, f"{namespace}-scaler", RULES, f"{namespace}:scaler")
+        paths = [*([stream] if may_stream else []), *([explain] if forecast else [])]
+        _grant(cluster, f"{namespace}-paths", paths, f"{namespace}:{account}")
         _grant(cluster, f"{namespace}-metrics", METRICS_RULES, f"{namespace}:scaler")
+        identity = token_flag(cluster, namespace, "scaler", tmp_path)
+        if account != "scaler":
+            _grant(cluster, f"{namespace}-{account}", METRICS_RULES, f"{namespace}:{account}")
+            identity = f"--adapter-token-service-account={namespace}/{account}"
         exporter.set("direct_waiting", 10, namespace=namespace)
         undo.append(lambda: exporter.remove("direct_waiting", namespace=namespace))
         metric = waiting("waiting_here" if forecast else "waiting")
@@ -168,7 +177,7 @@ def direct_scaler(
         started = partial(
             start_program,
             "scaler",
-            token_flag(cluster, namespace, "scaler", tmp_path),
+            identity,
             f"--kubeconfig={cluster.kubeconfig_for_service_account(namespace, 'scaler')}",
             f"--authentication-kubeconfig={cluster.kubeconfig}",
             f"--authorization-kubeconfig={cluster.kubeconfig}",

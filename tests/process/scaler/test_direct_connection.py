@@ -6,25 +6,27 @@ from testbed.programs import start_program
 from testbed.waiting import until
 
 QUICK = "--sync-period=500ms"
+REQUESTED = "--stream-metrics=never"
+CONNECTED = f'direct_connection{{service="{NAMESPACE}/{SERVICE}"}}'
 ANSWERED = 'direct_requests_total{result="answered"}'
 FAILED = 'direct_requests_total{result="failed"}'
 
 
 def test_a_metric_is_read_directly_and_scales_as_through_kube_apiserver(direct_scaler, adapter):
-    scaler = direct_scaler(QUICK, *adapter.scaler_flags)
+    scaler = direct_scaler(QUICK, REQUESTED, *adapter.scaler_flags)
     scaler.set_waiting(40)
     scaler.scales_to(4)
     scaler.reaches(ANSWERED, 1)
-    assert scaler.metric("direct_connection") == 1
+    assert scaler.metric(CONNECTED) == 1
 
 
 def test_while_the_adapter_restarts_the_metric_is_read_through_kube_apiserver(
     direct_scaler, adapter
 ):
-    scaler = direct_scaler(QUICK, *adapter.scaler_flags)
+    scaler = direct_scaler(QUICK, REQUESTED, *adapter.scaler_flags)
     scaler.reaches(ANSWERED, 1)
     adapter.process.stop()
-    until(lambda: scaler.metric("direct_connection") == 0, what="the end of the connection")
+    until(lambda: scaler.metric(CONNECTED) == 0, what="the end of the connection")
     adapter.restart()
     scaler.set_waiting(30)
     scaler.scales_to(3)
@@ -57,7 +59,7 @@ def test_no_token_is_sent_to_a_server_with_another_certificate(
 
 
 def test_after_the_permission_is_revoked_nothing_is_scaled_on_the_metric(direct_scaler, adapter):
-    scaler = direct_scaler(QUICK, *adapter.scaler_flags)
+    scaler = direct_scaler(QUICK, REQUESTED, *adapter.scaler_flags)
     scaler.set_waiting(20)
     scaler.scales_to(2)
     scaler.allow_metrics(False)

@@ -8,6 +8,10 @@ from scaler.cluster.shards.shard_leases import MEMBERS_MAX, member_name, shard_n
 
 BOUND = {
     "r-loadline-scaler",
+    "r-loadline-scaler:adapters",
+    "r-loadline-scaler:metrics-reader",
+    "r-loadline-scaler:metrics-reader-paths",
+    "r-loadline-scaler:metrics-reader-tokens",
     "r-loadline-scaler:why",
     "r-loadline-scaler:certificate",
     "system:auth-delegator",
@@ -44,59 +48,6 @@ def test_the_scaler_has_exactly_the_permissions_that_it_uses(scaler):
         | granted("external.metrics.k8s.io", "*", "list")
         | granted("", "events", "create patch")
     )
-
-
-def test_one_value_lets_the_scaler_read_metrics_directly_from_the_adapter(scaler):
-    value = "{{ .Release.Namespace }}/adapter-loadline-adapter"
-    rendered = scaler.render({"adapter": {"service": value}, "watchNamespaces": ["shop"]})
-    assert "--adapter-service=metrics/adapter-loadline-adapter" in rendered.arguments
-    assert permissions(rendered.one("ClusterRole", "loadline-scaler:adapter")) == granted(
-        "apiregistration.k8s.io", "apiservices", "list watch"
-    )
-
-
-def test_the_adapter_receives_a_token_that_only_this_adapter_accepts(scaler, adapter):
-    name = "adapter-loadline-adapter"
-    rendered = scaler.render({"adapter": {"service": f"{{{{ .Release.Namespace }}}}/{name}"}})
-    (volume,) = [each for each in rendered.pod["volumes"] if each["name"] == "adapter-token"]
-    (source,) = volume["projected"]["sources"]
-    (mount,) = [m for m in rendered.container["volumeMounts"] if m["name"] == "adapter-token"]
-    path = f"{mount['mountPath']}/{source['serviceAccountToken']['path']}"
-    assert f"--adapter-token-file={path}" in rendered.arguments
-    audience = source["serviceAccountToken"]["audience"]
-    assert f"--api-audiences={audience}" in adapter.render(release="adapter").arguments
-    assert "adapter-token" not in scaler.render().text
-
-
-@pytest.mark.parametrize(
-    ("values", "fix"),
-    [
-        ({"stream": True}, "requires adapter.service"),
-        ({"service": "metrics/adapter", "reconcileOnChange": True}, "requires adapter.stream"),
-        ({"service": "adapter"}, "service"),
-    ],
-)
-def test_values_for_a_stream_without_an_adapter_are_rejected(scaler, refused, values, fix):
-    with pytest.raises(refused, match=fix):
-        scaler.render({"adapter": values})
-
-
-def test_the_stream_of_metrics_has_its_own_permission(scaler):
-    values = {"service": "metrics/adapter", "stream": True, "reconcileOnChange": True}
-    rendered = scaler.render({"adapter": values})
-    assert {"--stream-metrics", "--reconcile-on-change"} < set(rendered.arguments)
-    rules = rendered.one("ClusterRole", "loadline-scaler:adapter")["rules"]
-    assert {"nonResourceURLs": ["/watch/metrics"], "verbs": ["get"]} in rules
-
-
-def test_recorded_history_for_forecasts_has_its_own_permission(scaler, refused):
-    values = {"prometheus": {"url": "http://prometheus.{{ .Release.Namespace }}.svc:9090"}}
-    rendered = scaler.render({**values, "adapter": {"service": "metrics/adapter"}})
-    assert "--prometheus-url=http://prometheus.metrics.svc:9090" in rendered.arguments
-    rules = rendered.one("ClusterRole", "loadline-scaler:adapter")["rules"]
-    assert {"nonResourceURLs": ["/debug/explain"], "verbs": ["get"]} in rules
-    with pytest.raises(refused, match=r"requires adapter\.service"):
-        scaler.render(values)
 
 
 def test_patching_pods_is_allowed_only_on_request(scaler):
@@ -211,6 +162,7 @@ def test_with_watch_namespaces_roles_replace_the_cluster_role(scaler):
     assert [permissions(role) for role in roles] == [inside] * 2
     assert [b["metadata"]["namespace"] for b in rendered.of("RoleBinding")] == ["shop", "bank"]
     assert "--namespace=shop,bank" in rendered.arguments
+    assert "--adapter-connection=never" in rendered.arguments, "APIServices need a ClusterRole"
 
 
 def test_without_delegated_authentication_the_cas_are_not_looked_up(scaler):

@@ -167,21 +167,63 @@ def test_leader_election_has_the_flags_of_kubernetes():
     assert not parse(["--leader-elect=false"]).leader_election.enabled
 
 
-def test_a_reconcile_on_change_requires_the_stream(capsys):
+@pytest.mark.parametrize(
+    "flags",
+    [
+        pytest.param(["--reconcile-on-change", "--stream-metrics=never"], id="no stream"),
+        pytest.param(["--stream-metrics", "--adapter-connection=never"], id="no connection"),
+        pytest.param(["--adapter-service=a/b", "--adapter-connection=never"], id="no use"),
+        pytest.param(["--adapter-token-file=t"], id="a token for which adapter"),
+        pytest.param(
+            [
+                "--adapter-token-file=t",
+                "--adapter-token-service-account=c/d",
+                "--adapter-service=a/b",
+            ],
+            id="two identities",
+        ),
+    ],
+)
+def test_flags_of_the_adapter_that_contradict_each_other_are_refused(flags, capsys):
     with pytest.raises(SystemExit):
-        parse(["--adapter-service=monitoring/adapter", "--reconcile-on-change"])
-    assert "--reconcile-on-change requires --stream-metrics" in capsys.readouterr().err
+        parse(flags)
+    assert flags[0].partition("=")[0] in capsys.readouterr().err
 
 
-def test_the_adapter_is_read_directly_only_on_request():
-    assert parse([]).adapter is None
+def test_every_adapter_is_read_directly_unless_a_flag_says_otherwise():
+    assert parse([]).adapter == Options().adapter == AdapterOptions()
+    assert parse(["--adapter-connection=never"]).adapter is None
     given = parse(["--adapter-service=monitoring/adapter", "--adapter-url=https://a:1/"])
     assert given.adapter == AdapterOptions(service=("monitoring", "adapter"), url="https://a:1")
 
 
-def test_the_audience_of_tokens_for_the_adapter_is_the_name_of_its_service():
-    given = parse(["--adapter-service=monitoring/adapter", "--adapter-token-file=token"]).adapter
-    assert (given.host, given.token_file) == ("adapter.monitoring.svc", Path("token"))
+@pytest.mark.parametrize(
+    ("flag", "expected"),
+    [
+        ("--stream-metrics", "always"),
+        ("--stream-metrics=true", "always"),
+        ("--stream-metrics=false", "never"),
+        ("--stream-metrics=auto", "auto"),
+        ("--stream-metrics=never", "never"),
+    ],
+)
+def test_a_boolean_is_always_or_never(flag, expected):
+    assert parse([flag]).adapter.streams == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "kind", "reacts"),
+    [
+        pytest.param([], "loadautoscalers", True, id="LoadAutoscalers by default"),
+        pytest.param([], "horizontalpodautoscalers", False, id="HPAs keep upstream's period"),
+        pytest.param(["--reconcile-on-change"], "horizontalpodautoscalers", True, id="on request"),
+        pytest.param(["--reconcile-on-change=never"], "loadautoscalers", False, id="never"),
+        pytest.param(["--stream-metrics=never"], "loadautoscalers", False, id="without a stream"),
+    ],
+)
+def test_a_changed_metric_brings_reconciles_forward(flags, kind, reacts):
+    options = parse([*flags, f"--watch={kind}"])
+    assert options.adapter.reacts(options.settings.kind) == reacts
 
 
 def test_forecasts_learn_from_recorded_history_only_on_request():
@@ -204,7 +246,11 @@ def test_forecasts_learn_from_recorded_history_only_on_request():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(("--prometheus-url=http://p",), "requires --adapter-service", id="no adapter"),
+        pytest.param(
+            ("--prometheus-url=http://p", "--adapter-connection=never"),
+            "requires a direct connection",
+            id="no adapter",
+        ),
         pytest.param(("--prometheus-token-file=t",), "require --prometheus-url", id="no URL"),
         pytest.param(("--prometheus-url=p", "--adapter-service=a/b"), "must look like", id="URL"),
         pytest.param(
@@ -247,7 +293,7 @@ def test_flags_of_prometheus_that_do_not_fit_are_refused(arguments, message, cap
         pytest.param("--color=blue", "unknown flag --color", id="unknown"),
         pytest.param("--adapter-service=adapter", "form NAMESPACE/NAME", id="service"),
         pytest.param("--adapter-url=http://a", "'http://a' is not a URL", id="no TLS"),
-        pytest.param("--stream-metrics", "requires --adapter-service", id="stream of nothing"),
+        pytest.param("--stream-metrics=maybe", "none of auto, never and always", id="choice"),
     ],
 )
 def test_a_wrong_flag_exits_with_2_and_says_what_is_wrong(argument, message, capsys):

@@ -36,9 +36,12 @@ class World:
         self.telemetry = Telemetry()
         self.connection = StreamConnection(self, self.stream, self.telemetry)
 
-    async def connected(self):
-        await self.becomes(lambda: self.client is not None)
+    def streaming(self):
         return self.client
+
+    async def connected(self, client_of):
+        await self.becomes(lambda: client_of() is not None)
+        return client_of()
 
     def reader(self, group, version):
         return self.client if group == "external.metrics.k8s.io" else None

@@ -41,7 +41,14 @@ class World:
         self.adapter, self.api_server = Server(b"adapter"), Server(b"kube-apiserver")
         self.failures: list[str] = []
         self.telemetry = Telemetry()
-        self.reader_of = DirectReader(self.api_server, self, self.telemetry, deadline_seconds=10.0)
+        self.seconds = 1000.0
+        self.reader_of = DirectReader(
+            self.api_server,
+            self,
+            self.telemetry,
+            deadline_seconds=10.0,
+            monotonic=lambda: self.seconds,
+        )
 
     def reader(self, group: str, version: str) -> Server | None:
         served = ("custom.metrics.k8s.io", "v1beta2")
@@ -95,7 +102,11 @@ async def test_an_error_of_the_adapter_is_the_answer_as_it_is_through_kube_apise
     ("failure", "reported"),
     [
         pytest.param(Unavailable("connection refused"), ["connection refused"], id="no connection"),
-        pytest.param(unauthorized(), [], id="token not accepted"),
+        pytest.param(
+            unauthorized(),
+            ["the adapter does not accept the token: Unauthorized"],
+            id="token not accepted",
+        ),
         pytest.param(forbidden("no"), [], id="not allowed"),
     ],
 )
@@ -118,3 +129,26 @@ def test_an_adapter_that_hangs_leaves_half_of_the_deadline_for_kube_apiserver():
         return asyncio.get_running_loop().time()
 
     assert virtual_time.run(scenario()) == 5.0
+
+
+async def test_a_namespace_whose_metrics_are_forbidden_is_read_through_kube_apiserver_for_a_while():
+    world = World()
+    world.adapter.failure = forbidden("no right in shop")
+    other = PATH.replace("shop", "office")
+    for _ in range(3):
+        assert await world.get() == b"kube-apiserver"
+    assert len(world.adapter.requested) == 1
+    world.adapter.failure = None
+    assert await world.get(other) == b"adapter", "another namespace"
+    world.seconds += 13
+    assert await world.get() == b"adapter"
+
+
+async def test_the_pauses_of_a_forbidden_namespace_grow_to_minutes_and_it_is_logged_once(caplog):
+    world = World()
+    world.adapter.failure = forbidden("no right in shop")
+    for _ in range(3600):
+        await world.get()
+        world.seconds += 1
+    assert 10 <= len(world.adapter.requested) <= 20
+    assert caplog.text.count("no right in shop") == 1
