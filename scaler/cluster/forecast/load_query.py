@@ -6,7 +6,6 @@ Pods metric names the pods of this moment, and usage is two queries and the requ
 
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import urlencode
 
 import msgspec
 
@@ -22,7 +21,7 @@ from scaler.cluster.metrics.custom import (
 )
 from scaler.cluster.metrics.external import external_path
 from scaler.cluster.metrics.metric_requests import ExternalRequest, ObjectRequest, request_of
-from scaler.cluster.metrics.metrics_api import selector_params
+from scaler.cluster.metrics.metrics_api import with_selectors
 from wire.api.custom_metrics import V1BETA2
 from wire.api.labels import NOTHING
 from wire.api.quoting import go_quote
@@ -127,8 +126,7 @@ def metric_path(mapper: RestMapper, namespace: str, metric: MetricSpec) -> str:
     """The path and parameters of the request for the metric. Raises `LookupError` and `ValueError`."""
     match request_of(namespace, metric, NOTHING):
         case ExternalRequest(metric=name, selector=selector):
-            path = external_path(namespace, name)
-            parameters = selector_params(labelSelector=selector)
+            return external_path(namespace, name, selector)
         case ObjectRequest(metric=name, described=described, selector=selector):
             if described.name == EVERY_OBJECT:
                 raise ValueError(
@@ -136,10 +134,9 @@ def metric_path(mapper: RestMapper, namespace: str, metric: MetricSpec) -> str:
                 )
             resource = _resource(mapper, described)
             path = f"/apis/{V1BETA2}/{object_path(namespace, resource, described.name, name)}"
-            parameters = selector_params(metricLabelSelector=selector)
+            return with_selectors(path, metricLabelSelector=selector)
         case _:
             raise ValueError(why_not_recorded(metric))
-    return f"{path}?{urlencode(parameters)}" if parameters else path
 
 
 def _resource(mapper: RestMapper, described: CrossVersionObjectReference) -> str:
