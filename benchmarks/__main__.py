@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from benchmarks import (
+    adapter_ages,
     adapter_different_requests,
     adapter_discovery,
     adapter_growth,
@@ -28,6 +29,7 @@ BENCHMARKS = {
     "adapter_requests": adapter_requests,
     "adapter_different_requests": adapter_different_requests,
     "adapter_wave": adapter_wave,
+    "adapter_ages": adapter_ages,
     "adapter_growth": adapter_growth,
     "adapter_discovery": adapter_discovery,
     "adapter_hostile_clients": adapter_hostile_clients,

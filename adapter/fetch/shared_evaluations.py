@@ -1,7 +1,7 @@
 """Evaluations shared by requests: equal plans in flight wait for one answer, and a fresh answer serves the next request.
 
 A hundred autoscalers on one metric request it within a second. An answer is fresh for 1 s, or up to 3 s if it is large, and longer
-if Prometheus is slow (`adapter.model.freshness`). It is an `Evaluator` around an `Evaluator`, so a test or a benchmark can leave it out.
+if Prometheus is slow (`adapter.model.freshness`); where scrapes are known, until the next one (`adapter.model.scrapes`). It is an `Evaluator` around an `Evaluator`, so a test or a benchmark can leave it out.
 """
 
 import time
@@ -12,6 +12,7 @@ import msgspec
 
 from adapter import telemetry
 from adapter.caches import EVALUATIONS_BYTES
+from adapter.fetch.known_scrapes import TAKEN_SECONDS_MAX, KnownScrapes
 from adapter.model import FOR_AUTOSCALER, Evaluation, Freshness, Plan, Sending
 from adapter.ports import Evaluator
 from wire.process.single_flight import SingleFlight
@@ -40,12 +41,14 @@ class SharedEvaluations:
         behind: Evaluator,
         *,
         freshness: Freshness,
+        scrapes: KnownScrapes | None = None,
         bytes_max: int = EVALUATIONS_BYTES,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`freshness`: the greatest age of an answer that is served again."""
+        """`freshness`: the greatest age of an answer that is served again. `scrapes`: when it is evaluated earlier, or later, within that."""
         self._behind = behind
         self._freshness = freshness
+        self._scrapes = scrapes
         self._monotonic = monotonic
         # By lane: an autoscaler must not wait for a query that lets others go first.
         self._flights: SingleFlight[tuple[Plan, Sending], Evaluation] = SingleFlight()
@@ -72,11 +75,27 @@ class SharedEvaluations:
             return evaluation  # Another lane was faster.
         self._drop(plan)  # So that the dict is in the order of arrival.
         taken_seconds = self._monotonic() - sent_at
-        bound_seconds = self._freshness.of(len(evaluation.samples), taken_seconds)
-        self._fresh[plan] = _Kept(sent_at, sent_at + bound_seconds, evaluation)
+        fresh_until = self._fresh_until(plan, evaluation, sent_at, taken_seconds)
+        self._fresh[plan] = _Kept(sent_at, fresh_until, evaluation)
         self.size_bytes += _size_bytes(plan, evaluation)
         self._forget()
         return evaluation
+
+    def _fresh_until(
+        self, plan: Plan, evaluation: Evaluation, sent_at: float, taken_seconds: float
+    ) -> float:
+        bound_seconds = self._freshness.of(len(evaluation.samples), taken_seconds)
+        if self._scrapes is None or taken_seconds > TAKEN_SECONDS_MAX:
+            return sent_at + bound_seconds
+        self._scrapes.evaluated(plan, sent_at)
+        scrapes = self._scrapes.of(plan)
+        if scrapes is None:
+            return sent_at + bound_seconds
+        return scrapes.reused_until(
+            sent_at,
+            fresh_seconds=bound_seconds,
+            longest_seconds=self._freshness.longest_seconds,
+        )
 
     def _forget(self) -> None:
         """Drop outdated results, oldest first, and results beyond the limit."""

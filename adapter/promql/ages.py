@@ -20,6 +20,10 @@ STEP_MIN_MILLISECONDS = 1_000
 
 _NUMBER = "loadline_selector"
 
+OF, NEWEST, OLDEST, COUNT = "loadline_of", "newest", "oldest", "count"
+COUNTED_SECONDS = 120
+"""The usual scrape intervals divide it, so that the number of samples says how long the interval is."""
+
 
 def age_query(query: str, labels: Sequence[str]) -> str:
     """PromQL that yields, by `labels`, the time of the newest sample behind each row of `query` (Unix seconds).
@@ -41,6 +45,26 @@ def age_query(query: str, labels: Sequence[str]) -> str:
         for number, each in enumerate(newest)
     )
     return f"min by ({by}) ({' or '.join(marked)})"
+
+
+def scrapes_query(query: str) -> str:
+    """PromQL that says when the samples behind `query` were taken, by `OF`: the newest and the oldest of them (Unix seconds), and how many
+    samples a series has in `COUNTED_SECONDS`.
+
+    Empty for a query of several selectors, of none, or of the past, and one that promql-parser cannot parse.
+    """
+    try:
+        (selector,) = _selectors(query)
+    except ValueError:
+        return ""
+    wanted = {
+        NEWEST: f"max(timestamp({selector}))",
+        OLDEST: f"min(timestamp({selector}))",
+        COUNT: f"max(count_over_time({selector}[{COUNTED_SECONDS}s]))",
+    }
+    return " or ".join(
+        f'label_replace({each}, "{OF}", "{name}", "", "")' for name, each in wanted.items()
+    )
 
 
 def grouping_of(query: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from adapter.diagnosis.explainer import Explainer
 from adapter.fetch.catalog import DiscoveredCatalog, Times
 from adapter.fetch.cluster_mapping import ClusterMapping
 from adapter.fetch.cluster_objects import WatchedObjects
+from adapter.fetch.known_scrapes import KnownScrapes
 from adapter.fetch.prometheus import Backends, PrometheusClient
 from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import Freshness
@@ -33,6 +34,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     paths: MetricPaths
     explainer: Explainer
     activator: ConfigurationActivator
+    scrapes: KnownScrapes
 
 
 @contextlib.asynccontextmanager
@@ -63,7 +65,11 @@ async def assemble(
         client, mapping, lambda watching: tasks.start(watching, name="watch of objects")
     )
     freshness = freshness or Freshness()
-    shared = SharedEvaluations(backends, freshness=freshness)
+    scrapes = KnownScrapes(backends)
+    has_range = freshness.longest_seconds > freshness.seconds
+    shared = SharedEvaluations(
+        backends, freshness=freshness, scrapes=scrapes if has_range else None
+    )
     times = times or Times()
     catalog = DiscoveredCatalog((), backends, mapping, times)
     answers = Answers(
@@ -93,6 +99,7 @@ async def assemble(
             paths=paths,
             explainer=Explainer(answers, paths, index=backends, mapping=mapping),
             activator=activator,
+            scrapes=scrapes,
         )
     finally:
         await tasks.stop()

@@ -68,7 +68,7 @@ class _Server:
         self._parts = parts
         self._version = version
         telemetry.show_build(version)
-        self._rounds = Rounds(parts.answers.answer)
+        self._rounds = Rounds(parts.answers.answer, next_samples=parts.scrapes.next_visible)
         self._streams: MetricStreams | None = None
         self._reloader = ConfigurationReloader(
             settings.config, parts.activator.activate, poll_seconds=settings.config_poll_seconds

@@ -29,6 +29,8 @@ from wire.serving.rendering import as_status
 
 PERIOD_SECONDS: Final = 1.1
 """A little more than the time for which a result is reused, so that each round has new ones."""
+PERIOD_SECONDS_MIN: Final = 0.3
+"""Between the beginnings of two rounds, if the second one is for new samples."""
 OWN_QUERIES_MAX: Final = 10
 """How many requests may have a query of their own in each round: about nine queries a second, as 140 autoscalers send them with 15 s."""
 ANSWER_SECONDS: Final = 2.0
@@ -107,11 +109,13 @@ class Rounds:
         answer_seconds: float = ANSWER_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
         busy_seconds: Callable[[], float] = time.process_time,
+        next_samples: Callable[[float], float] = lambda _: float("inf"),
         budget: ByteBudget | None = None,
     ) -> None:
         """`period_seconds`: between the beginnings of two rounds, at least. `answer_seconds`: how long a round waits for a request.
 
-        `budget`: for the requests and their responses.
+        `next_samples`: when there are new samples after a time; a round begins then instead of later. `budget`: for the requests and
+        their responses.
         """
         self.budget = budget or ByteBudget(STREAMS_BYTES)
         self._answer = answer
@@ -120,6 +124,7 @@ class Rounds:
         self._answer_seconds = answer_seconds
         self._monotonic = monotonic
         self._busy_seconds = busy_seconds
+        self._next_samples = next_samples
         self._watched: dict[MetricRequest, Watched] = {}
         self._answered_at: dict[BackendRef, float] = {}
         """When each backend has answered a request in this round last."""
@@ -172,7 +177,11 @@ class Rounds:
             await self.round()
             busy_seconds = self._busy_seconds() - busy_before
             telemetry.ROUND_SECONDS.observe(self._monotonic() - began_at)
-            left_seconds = self._period_seconds - (self._monotonic() - began_at)
+            due_at = min(
+                began_at + self._period_seconds,
+                self._next_samples(began_at + PERIOD_SECONDS_MIN),
+            )
+            left_seconds = due_at - self._monotonic()
             pause_seconds = max(left_seconds, busy_seconds * (1 / BUSY_RATIO - 1))
             await asyncio.sleep(min(PAUSE_SECONDS_MAX, max(0.0, pause_seconds)))
 

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from urllib.parse import parse_qsl
 
 from scaler.algorithm.decision import Event
 from scaler.algorithm.observed import Pod
@@ -47,7 +48,8 @@ class FakeKube:
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
     ) -> bytes:
         """The prepared response, or 404."""
-        self.requested.append((path, dict(params or {})))
+        path, _, query = path.partition("?")
+        self.requested.append((path, {**dict(parse_qsl(query)), **(params or {})}))
         answer = self.answers.get(path, not_found(f"{path} not found"))
         if isinstance(answer, BaseException):
             raise answer

@@ -11,16 +11,16 @@ import asyncio
 import socket
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from typing import TypeVar
 
 import aiohttp
 import msgspec
-from yarl import URL
 
 from wire.api import kube_json
 from wire.api.status import NotSent, Unavailable, from_response
 from wire.kube.connection import Connection
+from wire.kube.request_url import request_url
 from wire.kube.requests import JSON, BeforeEach, OnAccepted, Writer
 from wire.process.single_attempt import ClosedBeforeResponse, single_attempt
 
@@ -65,6 +65,9 @@ class KubeClient(Writer):
         """
         self._connection = connection
         self._timeout_seconds = timeout_seconds
+        self._timeout = aiohttp.ClientTimeout(
+            total=timeout_seconds, sock_connect=CONNECT_TIMEOUT_SECONDS
+        )
         self._response_bytes_max = response_bytes_max
         self._connections_max = connections_max
         self._busy_retries_max = busy_retries_max
@@ -151,10 +154,7 @@ class KubeClient(Writer):
         content_type: str = JSON,
         before_each: BeforeEach | None = None,
     ) -> bytes:
-        """The body of a 2xx response. `path` is sent as it is, so names in it must be escaped."""
-        timeout = aiohttp.ClientTimeout(
-            total=self._timeout_seconds, sock_connect=CONNECT_TIMEOUT_SECONDS
-        )
+        """The body of a 2xx response. `path`, which may have a query, is sent as it is, so names in it must be escaped."""
         if self._requests is None:
             self._requests = self._session(
                 # A repeated PUT would not be checked by `before_each`, and if it cannot connect, the error would say
@@ -178,7 +178,7 @@ class KubeClient(Writer):
                         accept=accept,
                         body=body,
                         content_type=content_type,
-                        timeout=timeout,
+                        timeout=self._timeout,
                         refused=refusals > 0,
                     ) as response:
                         if _is_success(response):
@@ -244,11 +244,13 @@ class KubeClient(Writer):
         try:
             # A watch may be silent for minutes, but its response begins at once. Other requests have a timeout for all of it.
             async with (
-                asyncio.timeout(None if timeout.total else self._timeout_seconds) as until_response,
+                nullcontext()
+                if timeout.total
+                else asyncio.timeout(self._timeout_seconds) as until_response,
                 session.request(
                     method,
                     # Encoded already: yarl would turn %2F and %2A in a name back into / and *.
-                    _url(self._connection.server + path, params),
+                    request_url(self._connection.server, path, params),
                     data=body,
                     headers=sent,
                     timeout=timeout,
@@ -257,7 +259,8 @@ class KubeClient(Writer):
                     server_hostname=self._connection.server_hostname,
                 ) as response,
             ):
-                until_response.reschedule(None)
+                if until_response is not None:
+                    until_response.reschedule(None)
                 yield response
         except aiohttp.ConnectionTimeoutError as error:
             raise NotSent(self._failed(method, path, "no connection in time")) from error
@@ -332,12 +335,6 @@ def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
         if hasattr(socket, option):
             new.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
     return new
-
-
-def _url(address: str, params: Mapping[str, str] | None) -> URL:
-    url = URL(address, encoded=True)
-    # with_query encodes values, %, + and & in them included.
-    return url.with_query(dict(params)) if params else url
 
 
 async def _lines(chunks: AsyncIterator[bytes], bytes_max: int) -> AsyncIterator[bytes]:

@@ -7,7 +7,6 @@ pods of this moment, those of usage too.
 
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import urlencode
 
 import msgspec
 
@@ -29,7 +28,7 @@ from scaler.cluster.metrics.metric_requests import (
     PodsRequest,
     request_of,
 )
-from scaler.cluster.metrics.metrics_api import selector_params
+from scaler.cluster.metrics.metrics_api import with_selectors
 from wire.api.custom_metrics import V1BETA2
 from wire.api.labels import NOTHING
 from wire.api.quoting import go_quote
@@ -207,8 +206,7 @@ def metric_path(mapper: RestMapper, namespace: str, metric: MetricSpec) -> str:
     """The path and parameters of the request for the metric. Raises `LookupError` and `ValueError`."""
     match request_of(namespace, metric, NOTHING):
         case ExternalRequest(metric=name, selector=selector):
-            path = external_path(namespace, name)
-            parameters = selector_params(labelSelector=selector)
+            return external_path(namespace, name, selector)
         case ObjectRequest(metric=name, described=described, selector=selector):
             if described.name == EVERY_OBJECT:
                 raise ValueError(
@@ -216,13 +214,12 @@ def metric_path(mapper: RestMapper, namespace: str, metric: MetricSpec) -> str:
                 )
             resource = _resource(mapper, described)
             path = f"/apis/{V1BETA2}/{object_path(namespace, resource, described.name, name)}"
-            parameters = selector_params(metricLabelSelector=selector)
+            return with_selectors(path, metricLabelSelector=selector)
         case PodsRequest(metric=name, selector=selector):
             path = f"/apis/{V1BETA2}/{object_path(namespace, PODS, EVERY_OBJECT, name)}"
-            parameters = selector_params(metricLabelSelector=selector)
+            return with_selectors(path, metricLabelSelector=selector)
         case _:
             raise ValueError(f"a metric of type {metric.type} is not one query")
-    return f"{path}?{urlencode(parameters)}" if parameters else path
 
 
 def _resource(mapper: RestMapper, described: CrossVersionObjectReference) -> str:

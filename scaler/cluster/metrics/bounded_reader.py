@@ -59,8 +59,8 @@ def no_answer(deadline_seconds: float) -> str:
 
 
 def _place(path: str) -> tuple[str, str, str]:
-    """Group, namespace and metric of `/apis/GROUP/VERSION/namespaces/NAMESPACE/.../METRIC`."""
-    parts = path.split("/")
+    """Group, namespace and metric of `/apis/GROUP/VERSION/namespaces/NAMESPACE/.../METRIC`, which may have a query."""
+    parts = path.partition("?")[0].split("/")
     if len(parts) < 7 or parts[4] != "namespaces":
         return path, "", ""
     return parts[2], parts[5], parts[-1]

@@ -13,7 +13,7 @@ import msgspec
 
 from scaler.api.autoscaler import CrossVersionObjectReference
 from scaler.cluster.failed_requests import worded
-from scaler.cluster.metrics.metrics_api import MetricUnavailable, selector_params
+from scaler.cluster.metrics.metrics_api import MetricUnavailable, with_selectors
 from wire.api import kube_json
 from wire.api.custom_metrics import GROUP, MetricValueList, decode
 from wire.api.labels import Selector
@@ -157,10 +157,13 @@ class CustomMetrics:
         metric_selector: Selector,
     ) -> MetricValueList:
         """The metric of every pod that the selector matches."""
-        params = selector_params(labelSelector=pods, metricLabelSelector=metric_selector)
         # Upstream maps the kind Pod with its REST mapper, which always returns this resource.
-        path = f"namespaces/{namespace}/pods/{EVERY_OBJECT}/{quote(metric, safe='')}"
-        return await self._get(kube, path, params, resource="pods", name=EVERY_OBJECT)
+        path = with_selectors(
+            f"namespaces/{namespace}/pods/{EVERY_OBJECT}/{quote(metric, safe='')}",
+            labelSelector=pods,
+            metricLabelSelector=metric_selector,
+        )
+        return await self._get(kube, path, resource="pods", name=EVERY_OBJECT)
 
     async def of_object(
         self,
@@ -171,21 +174,19 @@ class CustomMetrics:
         metric_selector: Selector,
     ) -> MetricValueList:
         """The metric of one object. For a Namespace it is that of `namespace`, whatever the reference names."""
-        params = selector_params(metricLabelSelector=metric_selector)
         if is_namespace(described):
             resource, name = OF_NAMESPACE, metric
         else:
             resource = await self._resource(group_of(described), described.kind)
             name = described.name
         path = object_path(namespace, resource, described.name, metric)
-        return await self._get(kube, path, params, resource=resource, name=name)
+        path = with_selectors(path, metricLabelSelector=metric_selector)
+        return await self._get(kube, path, resource=resource, name=name)
 
-    async def _get(
-        self, kube: Reader, path: str, params: dict[str, str], *, resource: str, name: str
-    ) -> MetricValueList:
+    async def _get(self, kube: Reader, path: str, *, resource: str, name: str) -> MetricValueList:
         try:
             version = await self._version.get()
-            return decode(await kube.get(f"/apis/{GROUP}/{version}/{path}", params))
+            return decode(await kube.get(f"/apis/{GROUP}/{version}/{path}"))
         except (StatusError, Unavailable) as error:
             raise MetricUnavailable(
                 worded(error, verb="get", resource=resource, group=GROUP, name=name)

@@ -9,25 +9,23 @@ from urllib.parse import quote
 import msgspec
 
 from scaler.cluster.failed_requests import worded
-from scaler.cluster.metrics.metrics_api import MetricUnavailable, selector_params
+from scaler.cluster.metrics.metrics_api import MetricUnavailable, with_selectors
 from wire.api.external_metrics import GROUP, V1BETA1, ExternalMetricValueList, decode
 from wire.api.labels import Selector
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Reader
 
 
-def external_path(namespace: str, metric: str) -> str:
-    """Where a metric is read."""
-    return f"/apis/{V1BETA1}/namespaces/{namespace}/{quote(metric, safe='')}"
+def external_path(namespace: str, metric: str, selector: Selector) -> str:
+    """Where the series of a metric are read."""
+    path = f"/apis/{V1BETA1}/namespaces/{namespace}/{quote(metric, safe='')}"
+    return with_selectors(path, labelSelector=selector)
 
 
-async def external_metric(
-    kube: Reader, namespace: str, metric: str, selector: Selector
-) -> ExternalMetricValueList:
-    """All series of a metric in a namespace. Raises `MetricUnavailable`."""
+async def external_metric(kube: Reader, path: str, metric: str) -> ExternalMetricValueList:
+    """All series at an `external_path`. Raises `MetricUnavailable`."""
     try:
-        path = external_path(namespace, metric)
-        return decode(await kube.get(path, selector_params(labelSelector=selector)))
+        return decode(await kube.get(path))
     except (StatusError, Unavailable) as error:
         raise MetricUnavailable(worded(error, verb="get", resource=metric, group=GROUP)) from error
     except msgspec.DecodeError as error:

@@ -15,7 +15,7 @@ from scaler.api.autoscaler import MetricSpec
 from scaler.cluster.metrics.bounded_reader import BoundedReader, no_answer
 from scaler.cluster.metrics.custom import CustomMetrics, PreferredVersion
 from scaler.cluster.metrics.direct_reader import DirectReader, Route
-from scaler.cluster.metrics.external import external_metric
+from scaler.cluster.metrics.external import external_metric, external_path
 from scaler.cluster.metrics.metric_requests import (
     ExternalRequest,
     MetricRequest,
@@ -173,9 +173,9 @@ class Measurements:
         try:
             match request:
                 case ExternalRequest(namespace, metric, selector):
-                    return samples.external_values(
-                        await external_metric(kube, namespace, metric, selector)
-                    )
+                    # Its path never changes.
+                    path = kube.known_path or external_path(namespace, metric, selector)
+                    return samples.external_values(await external_metric(kube, path, metric))
                 case ObjectRequest(namespace, metric, described, selector):
                     return samples.object_value(
                         await self._custom.of_object(kube, namespace, metric, described, selector)

@@ -1,4 +1,6 @@
-"""What the clients of the three metrics APIs share: selectors as parameters, and a failed read."""
+"""What the clients of the three metrics APIs share: selectors in a path, and a failed read."""
+
+from urllib.parse import urlencode
 
 from wire.api.labels import Selector
 
@@ -7,6 +9,7 @@ class MetricUnavailable(Exception):
     """The metric cannot be read; the message is the last part of the HPA controller's error."""
 
 
-def selector_params(**selectors: Selector) -> dict[str, str]:
-    """Selectors as query parameters. As in client-go, an empty selector is not sent."""
-    return {name: text for name, selector in selectors.items() if (text := str(selector))}
+def with_selectors(path: str, **selectors: Selector) -> str:
+    """The path with the selectors as its query. As in client-go, an empty selector is not sent."""
+    texts = {name: text for name, selector in selectors.items() if (text := str(selector))}
+    return f"{path}?{urlencode(texts)}" if texts else path

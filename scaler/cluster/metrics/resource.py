@@ -6,7 +6,7 @@ Upstream: `resourceMetricsClient` (podautoscaler/metrics/client.go) over the gen
 import msgspec
 
 from scaler.cluster.failed_requests import worded
-from scaler.cluster.metrics.metrics_api import MetricUnavailable, selector_params
+from scaler.cluster.metrics.metrics_api import MetricUnavailable, with_selectors
 from wire.api.labels import Selector
 from wire.api.resource_metrics import GROUP, V1BETA1, PodMetricsList, decode_pods
 from wire.api.status import StatusError, Unavailable
@@ -21,9 +21,9 @@ class ResourceMetrics:
 
     async def of_pods(self, namespace: str, pods: Selector) -> PodMetricsList:
         """Raises `MetricUnavailable`."""
-        path = f"/apis/{V1BETA1}/namespaces/{namespace}/pods"
+        path = with_selectors(f"/apis/{V1BETA1}/namespaces/{namespace}/pods", labelSelector=pods)
         try:
-            return decode_pods(await self._kube.get(path, selector_params(labelSelector=pods)))
+            return decode_pods(await self._kube.get(path))
         except (StatusError, Unavailable) as error:
             raise MetricUnavailable(
                 worded(error, verb="get", resource="pods", group=GROUP)

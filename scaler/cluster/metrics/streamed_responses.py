@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
-from urllib.parse import urlencode
 
 from cachetools import LRUCache
 
@@ -22,9 +21,10 @@ Response = TypeVar("Response")
 class StreamedReader:
     """A `Reader` for one request: it returns the streamed response of its path, or reads it, and notes the path."""
 
-    def __init__(self, behind: Reader, streamed_path: str = "", streamed: Streamed | None = None):
+    def __init__(self, behind: Reader, known_path: str = "", streamed: Streamed | None = None):
         self._behind = behind
-        self._streamed_path = streamed_path
+        self.known_path = known_path
+        """Where the request was read last; empty before that."""
         self.streamed = streamed
         self.path = ""
         """With its query; empty before anything was read."""
@@ -33,9 +33,9 @@ class StreamedReader:
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
     ) -> bytes:
-        """The body of the response. Raises `StatusError` and `Unavailable`."""
-        self.path = f"{path}?{urlencode(params)}" if params else path
-        if self.streamed is None or self.path != self._streamed_path:
+        """The body of the response. Raises `StatusError` and `Unavailable`. What is streamed has its parameters in the path."""
+        self.path = "" if params else path
+        if self.streamed is None or self.path != self.known_path:
             return await self._behind.get(path, params, accept=accept)
         self.was_streamed = True
         if self.streamed.code != 200:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.promql.ages import age_query, dated, grouping_of
+from adapter.promql.ages import age_query, dated, grouping_of, scrapes_query
 from adapter.promql.row_selection import indexed
 from tests.fakes.adapter import vector
 
@@ -42,6 +42,29 @@ def test_the_query_for_ages_is_always_promql(name, value, minutes):
     written = value.replace("\\", "\\\\").replace('"', '\\"')
     query = f'{{__name__="{name}",l="{written}"}} + rate(b[{minutes}m])'
     assert promql_parser.parse(age_query(query, ("pod",)))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param("sum by (pod) (a)", id="an instant"),
+        pytest.param("sum by (pod) (rate(a[5m]))", id="a range"),
+        pytest.param("a / a", id="a selector twice"),
+    ],
+)
+def test_one_selector_says_when_its_series_were_scraped(query):
+    rows = [
+        f'label_replace(max({TAKEN}), "loadline_of", "newest", "", "")',
+        f'label_replace(min({TAKEN}), "loadline_of", "oldest", "", "")',
+        'label_replace(max(count_over_time({__name__="a"}[120s])), "loadline_of", "count", "", "")',
+    ]
+    assert scrapes_query(query) == " or ".join(rows)
+    assert promql_parser.parse(scrapes_query(query))
+
+
+@pytest.mark.parametrize("query", ["a / b", "a offset 1d", "vector(1)", "brand_new_function(a)"])
+def test_other_queries_do_not_say_when_series_were_scraped(query):
+    assert scrapes_query(query) == ""
 
 
 @pytest.mark.parametrize(

@@ -318,6 +318,43 @@ def test_the_time_of_each_round_is_counted():
     assert counted() == (count + 1, pytest.approx(seconds + 0.25))
 
 
+@pytest.mark.parametrize(
+    ("samples_at_seconds", "expected_seconds"),
+    [
+        pytest.param(0.7, 0.7, id="new samples before the round is due"),
+        pytest.param(0.1, 1.1, id="so soon that the last round has most of them"),
+        pytest.param(5.0, 1.1, id="no new samples yet"),
+    ],
+)
+def test_a_round_begins_as_soon_as_there_are_new_samples(samples_at_seconds, expected_seconds):
+    began = []
+
+    async def answer(*_):
+        began.append(asyncio.get_running_loop().time())
+        return document("1")
+
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        rounds = Rounds(
+            answer,
+            period_seconds=1.1,
+            monotonic=loop.time,
+            busy_seconds=lambda: 0.0,
+            next_samples=lambda after: (
+                samples_at_seconds if after <= samples_at_seconds else float("inf")
+            ),
+        )
+        rounds.watch(request())
+        rounds.join(Client())
+        running = asyncio.create_task(rounds.run())
+        while len(began) < 2:
+            await virtual_time.passes(0.01)
+        running.cancel()
+
+    virtual_time.run(scenario())
+    assert began[1] - began[0] == pytest.approx(expected_seconds)
+
+
 class TimedEvaluator:
     """Evaluates at the time of the event loop."""
 

@@ -30,7 +30,7 @@ from adapter.promql.selectors import selectors
 from scaler.api.autoscaler import CrossVersionObjectReference, MetricSpec
 from scaler.cluster.forecast.load_query import NoRecordedLoad, load_query
 from scaler.cluster.metrics.custom import CustomMetrics
-from scaler.cluster.metrics.external import external_metric
+from scaler.cluster.metrics.external import external_metric, external_path
 from scaler.cluster.metrics.metrics_api import MetricUnavailable
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
 from tests.fakes.scaler import FakeMapper, resource
@@ -249,7 +249,8 @@ def test_every_request_for_a_metric_is_within_the_namespace_of_the_autoscaler(me
 
     async def send() -> None:
         if metric.external is not None:
-            await external_metric(adapter, OWN, named.metric.name, selector)
+            name = named.metric.name
+            await external_metric(adapter, external_path(OWN, name, selector), name)
         elif metric.pods is not None:
             await CustomMetrics(Version(), MAPPER).of_pods(
                 adapter, OWN, named.metric.name, NOTHING, selector

@@ -38,7 +38,7 @@ class CountingKube:
         if self.error is not None:
             raise self.error
         item = {"metricName": "queue", "metricLabels": {}, "timestamp": AT, "value": value}
-        if path.endswith("/pods"):
+        if path.partition("?")[0].endswith("/pods"):
             usage = [{"name": "app", "usage": {"cpu": value, "memory": "1Gi"}}]
             item = {
                 "metadata": {"name": "web-1"},
