@@ -1,4 +1,4 @@
-"""Requests that aiohttp sends once: it repeats one whose connection was closed, and whoever calls it does not know.
+"""Requests that aiohttp sends once. By default it repeats one whose connection was closed, and its caller does not know.
 
 So the caller decides whether, how often and with which check a request is repeated.
 """
