@@ -37,6 +37,7 @@ LIBRARIES = {
     "dateutil",
     "aiohttp",
     "fields",
+    "pytest",
     "retry",
     "strings",
     "template",

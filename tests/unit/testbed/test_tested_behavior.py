@@ -58,7 +58,7 @@ def test_a_test_belongs_to_what_it_names(kind, name, tests):
     assert index.tests_of(known()[kind, name]) == tests
 
 
-def test_the_rows_on_clocks_that_differ_are_no_deviations():
+def test_the_rows_on_clocks_that_differ_do_not_count_as_deviations():
     names = deviations()
     assert {"large-results", "clock-steps", "zero-disables"} <= set(names)
     assert "forecast" not in names
