@@ -31,7 +31,7 @@ spec:
     type: External
     external: {{metric: {{name: requests_per_second}}, target: {{type: AverageValue, averageValue: "{target}"}}}}
 {more}"""
-FORECAST = "  forecast: {metric: rps}\n"
+FORECAST = "  forecast: {metric: rps, mode: Add}\n"
 
 
 def loads() -> Iterator[float]:

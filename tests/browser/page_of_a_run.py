@@ -5,7 +5,6 @@ scales it. Then `kubectl loadline ui` shows that. Needs Chromium (`testbed/chrom
 """
 
 import asyncio
-import json
 import sys
 import tempfile
 import time
@@ -26,9 +25,10 @@ from tests.e2e.readme_user import User, create_workloads, export_queues
 # The seconds at which the queue changes, and its messages from then on.
 PLAN = ((0, 60), (60, 150), (150, 270), (240, 390), (330, 240), (420, 120))
 SECONDS = 480
-SIZE = (1100, 1125)
+WIDTH = 1200
 PORTS = (10443, 6443, 9090)
 PATH = "/apis/loadline.io/v1beta1/namespaces/shop/loadautoscalers/worker"
+OF_SCALER = "loadline_scaler_autoscaler_"
 LABELS = {"exported_namespace": "shop", "name": "worker", "kind": "LoadAutoscaler"}
 
 
@@ -66,11 +66,19 @@ def run(cluster: Cluster, exporter: Exporter) -> None:
         elapsed = time.monotonic() - started
         messages = [messages for since, messages in PLAN if since <= elapsed][-1]
         export_queues(exporter, {"mail": messages})
-        status = cluster.get(PATH).get("status", {})
-        for which in ("current", "desired"):
-            if f"{which}Replicas" in status:
-                name = f"loadline_scaler_autoscaler_status_{which}_replicas"
-                exporter.set(name, status[f"{which}Replicas"], **LABELS)
+        worker = cluster.get(PATH)
+        spec, status = worker["spec"], worker.get("status", {})
+        figures = {
+            "status_current_replicas": status.get("currentReplicas"),
+            "status_desired_replicas": status.get("desiredReplicas"),
+            "proposed_replicas": status.get("decision", {}).get("proposedReplicas"),
+            "effective_min_replicas": spec["minReplicas"],
+            "effective_max_replicas": spec["maxReplicas"],
+        }
+        for name, value in figures.items():
+            if value is not None:
+                exporter.set(f"{OF_SCALER}{name}", value, **LABELS)
+        exporter.set(f"{OF_SCALER}metric_value", messages, metric="queue_length", **LABELS)
         return elapsed > SECONDS
 
     until(is_over, what="the run", deadline_seconds=SECONDS + 60, every_seconds=1)
@@ -88,17 +96,18 @@ async def photograph(cluster: Cluster, url: str, directory: Path, picture: Path)
             what="the page",
             deadline_seconds=60,
         )
-        width, height = SIZE
-        async with Chromium(width=width, height=height) as page:
+        async with Chromium(width=WIDTH) as page:
             await page.open(f"{process.log().split()[-1]}la/shop/worker")
             await page.wait_for("document.querySelector('#result .headline')")
-            await page.wait_for("document.querySelector('#picture canvas')")
-            text = "document.getElementById('picture-text').textContent"
-            six_hours = json.dumps(await page.evaluate(text))
-            await page.evaluate("document.querySelector('#hours-shown').value = '1'")
-            changed = "new Event('change', {bubbles: true})"
-            await page.evaluate(f"document.querySelector('#hours-shown').dispatchEvent({changed})")
-            await page.wait_for(f"{text} !== {six_hours}")
+            await page.wait_for("document.querySelector('#chart svg')")
+            height = await page.evaluate("document.documentElement.scrollHeight")
+            await page.send(
+                "Emulation.setDeviceMetricsOverride",
+                width=WIDTH,
+                height=height,
+                deviceScaleFactor=1,
+                mobile=False,
+            )
             await page.picture(picture)
     finally:
         process.stop()
