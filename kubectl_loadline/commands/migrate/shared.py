@@ -220,9 +220,15 @@ def _sentence(remark: Remark) -> str:
 def _report(comparisons: Sequence[Comparison], *, why: str) -> int:
     for each in comparisons:
         print(_comparison_line(each, why))
+    if not comparisons:
+        print(
+            "No LoadAutoscaler has the target of an HPA, so there is nothing to compare: apply the converted ones first.",
+            file=sys.stderr,
+        )
+        return FOUND
     agreeing = sum(each.agrees for each in comparisons)
     print(f"{agreeing} of {len(comparisons)} agree", file=sys.stderr)
-    return OK if comparisons and agreeing == len(comparisons) else FOUND
+    return OK if agreeing == len(comparisons) else FOUND
 
 
 def _comparison_line(comparison: Comparison, why: str) -> str:

@@ -10,6 +10,8 @@ commas, durations in Go's syntax; no abbreviations. Help shows groups, units and
 
 import argparse
 import re
+import shutil
+import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -149,7 +151,7 @@ class FlagParser(FlagSet, argparse.ArgumentParser):
         more.setdefault("usage", "%(prog)s [flags]")
         more.setdefault("formatter_class", _HelpFormatter)
         more.setdefault("epilog", _epilog(examples, notes))
-        more["description"] = fill(more.get("description") or "", HELP_COLUMNS)
+        more["description"] = fill(more.get("description") or "", help_columns())
         super().__init__(**more)
 
     def group(self, title: str) -> FlagGroup:
@@ -165,8 +167,6 @@ class FlagParser(FlagSet, argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        import sys
-
         given = [self._spelled_out(arg) for arg in (sys.argv[1:] if args is None else args)]
         # Before argparse reports a required flag as missing, which may be the one that was misspelled.
         for arg in given:
@@ -195,6 +195,13 @@ class FlagParser(FlagSet, argparse.ArgumentParser):
         return name + equals + value
 
 
+def help_columns() -> int:
+    """The width of the help: that of the terminal, at most 100; 100 in a pipe or a file."""
+    if not sys.stdout.isatty():
+        return HELP_COLUMNS
+    return min(HELP_COLUMNS, shutil.get_terminal_size().columns)
+
+
 def did_you_mean(name: str, known: Sequence[str]) -> str:
     """`: did you mean X?` for the most similar of `known`, or nothing."""
     near = get_close_matches(name, known, n=1)
@@ -205,7 +212,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """pflag's layout: the value is named once, and every default is shown with its unit."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=32, width=HELP_COLUMNS)
+        super().__init__(prog, max_help_position=32, width=help_columns())
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         names = ", ".join(action.option_strings)
@@ -244,5 +251,5 @@ def _default(action: argparse.Action) -> str:
 def _epilog(examples: Sequence[tuple[str, str]], notes: str) -> str:
     shown = [f"  # {meaning}\n  {line}" for meaning, line in examples]
     parts = ["examples:\n" + "\n\n".join(shown)] if shown else []
-    paragraphs = (fill(paragraph, HELP_COLUMNS) for paragraph in notes.split("\n\n"))
+    paragraphs = (fill(paragraph, help_columns()) for paragraph in notes.split("\n\n"))
     return "\n\n".join([*parts, *filter(None, paragraphs)]).replace("%", "%%")

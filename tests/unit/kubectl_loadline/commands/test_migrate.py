@@ -5,6 +5,7 @@ import yaml
 
 from kubectl_loadline.program import main as plugin
 from scaler.__main__ import main as scaler
+from tests.unit.kubectl_loadline.api_server import HPAS, LAS, collection, within
 
 HPA = """
 apiVersion: autoscaling/v2
@@ -128,3 +129,10 @@ def test_rules_of_prometheus_adapter_are_not_converted_without_the_resources_of_
     output = capsys.readouterr()
     assert output.out == ""
     assert "Cannot connect to host 127.0.0.1:1" in output.err
+
+
+def test_without_anything_to_compare_the_next_step_is_named(api_server, capsys):
+    for kind in (HPAS, LAS):
+        api_server.documents[within(kind, "shop")] = collection()
+    assert plugin(["migrate", "--compare"]) == 3
+    assert "nothing to compare: apply the converted ones first" in capsys.readouterr().err

@@ -81,3 +81,17 @@ def test_help_shows_groups_units_defaults_and_examples(line):
 
 def test_an_empty_file_flag_is_not_set():
     assert parser().parse_args(["--config=a", "--log-file="]).log_file is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "is_terminal", "widest"), [("60", True, 60), ("200", True, 100), ("60", False, 100)]
+)
+def test_the_help_fits_the_terminal_and_has_at_most_100_columns(
+    monkeypatch, columns, is_terminal, widest
+):
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
+    parser = FlagParser(prog="program", description="word " * 60, notes="word " * 60)
+    parser.add_boolean("--flag", help="word " * 60)
+    widths = [len(line) for line in parser.format_help().splitlines()]
+    assert widest - 6 <= max(widths) <= widest
