@@ -35,8 +35,8 @@ AUTOSCALERS = 300
 TARGETS = 30
 PERIOD_SECONDS = 15.0
 SCRAPE_SECONDS = 15.0
-WARM_UP_PERIODS = 3
-PERIODS = 6
+WARM_UP_PERIODS = 5
+PERIODS = 4
 
 CONFIGURATION = """\
 rules: []
@@ -71,7 +71,9 @@ def run(options: Options, report: Report) -> Result:
         for case in CASES:
             _expose(undo, programs, case, autoscalers)
         for case in CASES:
-            programs.prometheus.wait_for(case.metric, deadline_seconds=60.0)
+            # As long as the series are younger than two minutes, their scrape interval is not known.
+            scrapes = f"count_over_time({case.metric}[2m]) >= {120 / SCRAPE_SECONDS}"
+            programs.prometheus.wait_for(scrapes, deadline_seconds=200.0)
         report(f"logs: {directory}")
         environment = Environment.started(
             undo, programs, configuration=CONFIGURATION, setups=chosen(options)

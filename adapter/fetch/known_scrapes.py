@@ -29,8 +29,10 @@ NOT_LEARNED_SECONDS: Final = 600.0
 """When it is tried again where scrapes were not regular, or the query failed."""
 TAKEN_SECONDS_MAX: Final = 0.25
 """After a longer time it is not known when a result was evaluated."""
-PLANS_MAX: Final = 1_024
-"""At most 25 MiB, if all have the longest text."""
+PLANS_MAX: Final = 256
+"""At most 6 MiB, if all have the longest text."""
+SAMPLES_MAX: Final = 100_000
+"""Of an evaluation. Scrapes are not learned from queries that read more, since counting samples reads those of two minutes."""
 
 _FOR_LEARNING: Final = Sending(lane=Lane.COMMAND, may_post=True, seconds_max=5.0)
 
@@ -38,11 +40,11 @@ _FOR_LEARNING: Final = Sending(lane=Lane.COMMAND, may_post=True, seconds_max=5.0
 class _Known:
     """What is known of one plan."""
 
-    __slots__ = ("asked_again_seconds", "evaluated_seconds", "observed", "scrapes")
+    __slots__ = ("learned_again_seconds", "evaluated_seconds", "observed", "scrapes")
 
     def __init__(self) -> None:
         self.evaluated_seconds = float("-inf")
-        self.asked_again_seconds = float("-inf")
+        self.learned_again_seconds = float("-inf")
         self.observed: Scrapes | None = None
         self.scrapes: Scrapes | None = None
         """The same, after a second observation has confirmed it."""
@@ -74,20 +76,22 @@ class KnownScrapes:
             if known.scrapes is not None and is_used:
                 yield known.scrapes.next_visible(after_seconds)
 
-    def evaluated(self, plan: Plan, sent_seconds: float) -> None:
+    def evaluated(self, plan: Plan, evaluation: Evaluation, sent_seconds: float) -> None:
         """A plan was evaluated. Begins to learn, beside that, if it is in continuous use."""
         if not plan.key_labels:
             return  # The own query of a request.
+        if max(len(evaluation.samples), evaluation.cost.samples or 0) > SAMPLES_MAX:
+            return
         known = self._known.get(plan)
         if known is None:
             known = self._known[plan] = _Known()
         is_continuous = sent_seconds - known.evaluated_seconds <= CONTINUOUS_SECONDS
         known.evaluated_seconds = sent_seconds
-        if is_continuous and sent_seconds >= known.asked_again_seconds:
+        if is_continuous and sent_seconds >= known.learned_again_seconds:
             self._learning.start(plan, lambda: self._learn(plan, known))
 
     async def _learn(self, plan: Plan, known: _Known) -> None:
-        known.asked_again_seconds = self._monotonic() + NOT_LEARNED_SECONDS
+        known.learned_again_seconds = self._monotonic() + NOT_LEARNED_SECONDS
         query = scrapes_query(plan.query)
         if not query:
             return
@@ -100,7 +104,7 @@ class KnownScrapes:
         if known.scrapes is not None:
             known.observed = known.scrapes
         seconds = CONFIRMED_SECONDS if known.scrapes is None else RENEWED_SECONDS
-        known.asked_again_seconds = self._monotonic() + seconds
+        known.learned_again_seconds = self._monotonic() + seconds
 
     async def _observed(self, plan: Plan) -> Scrapes | None:
         sent_seconds = self._monotonic()

@@ -87,7 +87,7 @@ class SharedEvaluations:
         bound_seconds = self._freshness.of(len(evaluation.samples), taken_seconds)
         if self._scrapes is None or taken_seconds > TAKEN_SECONDS_MAX:
             return sent_at + bound_seconds
-        self._scrapes.evaluated(plan, sent_at)
+        self._scrapes.evaluated(plan, evaluation, sent_at)
         scrapes = self._scrapes.of(plan)
         if scrapes is None:
             return sent_at + bound_seconds

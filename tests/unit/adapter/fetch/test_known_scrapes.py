@@ -7,7 +7,7 @@ import pytest
 
 from adapter.fetch.known_scrapes import KnownScrapes
 from adapter.fetch.shared_evaluations import SharedEvaluations
-from adapter.model import FOR_AUTOSCALER, Evaluation, Freshness, Plan, Sample
+from adapter.model import FOR_AUTOSCALER, Cost, Evaluation, Freshness, Plan, Sample
 from adapter.ports import QueryFailed
 from adapter.promql.ages import COUNT, COUNTED_SECONDS, NEWEST, OF, OLDEST, scrapes_query
 from tests.fakes import virtual_time
@@ -183,14 +183,17 @@ def test_the_next_samples_of_the_plans_in_use_are_known():
     assert not_in_use == float("inf")
 
 
-def test_the_own_query_of_a_request_is_not_observed():
+def test_neither_the_own_query_of_a_request_nor_one_that_reads_very_much_is_observed():
     async def scenario():
         loop = asyncio.get_running_loop()
         prometheus = ScrapedPrometheus()
         scrapes = KnownScrapes(prometheus, monotonic=loop.time)
         own = Plan(WIDE.query)
+        result = Evaluation(samples=(), evaluated_at_seconds=0.0)
+        large = Evaluation(samples=(), evaluated_at_seconds=0.0, cost=Cost(samples=1_000_000))
         for seconds in range(100):
-            scrapes.evaluated(own, float(seconds))
+            scrapes.evaluated(own, result, float(seconds))
+            scrapes.evaluated(WIDE, large, float(seconds))
             await virtual_time.passes(0.1)
         return prometheus.observations
 
