@@ -1,4 +1,4 @@
-"""`python -m benchmarks.backtest_picture DIRECTORY`: the report and the picture in docs/backtest.md.
+"""`python -m benchmarks.backtest_picture DIRECTORY`: a report and a picture as in docs/backtest.md, of a load that can be made again.
 
 It writes a synthetic load of fourteen days as a CSV file, with the replicas of an HPA and a manual scaling on day 11, and runs
 `kubectl loadline backtest` on it. The picture is DIRECTORY/plots/replicas.png.

@@ -120,7 +120,11 @@ class Chromium:
         self._process = start("chromium", [find(), *flags, "about:blank"], log_path=log)
         port_file = self._directory / "DevToolsActivePort"
         await asyncio.to_thread(
-            until, port_file.is_file, what="Chromium", deadline_seconds=START_SECONDS
+            # It is created before its content is written.
+            until,
+            lambda: port_file.is_file() and "\n" in port_file.read_text(),
+            what="Chromium",
+            deadline_seconds=START_SECONDS,
         )
         port = port_file.read_text().splitlines()[0]
         self._session = aiohttp.ClientSession()

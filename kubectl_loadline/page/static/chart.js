@@ -72,7 +72,7 @@ function timeAxis(picture, { x, start, end, left, right }, y) {
 
 function ticks(high, count) {
   const rough = high / count, power = 10 ** Math.floor(Math.log10(rough || 1));
-  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough) || 1;
+  const step = [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= rough) || 1;
   return Array.from({ length: Math.floor(high / step) + 1 }, (_, index) => index * step);
 }
 
