@@ -6,7 +6,14 @@ import pytest
 
 from scaler.extensions.forecast.learner import observed
 from scaler.extensions.forecast.state import LEARNING, RELIABLE, moved
-from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily, learnt, noise
+from tests.unit.scaler.extensions.forecast.loads import (
+    DAY,
+    START,
+    daily,
+    learnt,
+    noise,
+    observation,
+)
 
 NOON = DAY // 2
 
@@ -61,7 +68,7 @@ def test_after_a_step_of_the_clock_the_same_load_has_the_same_forecast(after_fou
     """The minutes of what is known move with the clock."""
     last = after_four_days.levels.end_minute - START
     plain, stepped = (
-        observed(state, minute=START + minute, load=daily(last + 1), needed=1, waste_percent_max=5)
+        observed(state, observation(START + minute, daily(last + 1)))
         for state, minute in ((after_four_days, last + 1), (moved(after_four_days, 60), last + 61))
     )
     assert stepped.bound == plain.bound
