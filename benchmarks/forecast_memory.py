@@ -10,15 +10,18 @@ from pathlib import Path
 
 import msgspec
 
+from scaler.extensions.forecast.days import IN_UTC
 from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.learner import counted, observed
-from scaler.extensions.forecast.state import Forecast, Outcomes
+from scaler.extensions.forecast.rules import BUDGET_PERCENT
+from scaler.extensions.forecast.state import Forecast, Load, Observation, Outcomes
 
 MINUTES_PER_DAY = 1440
 DAYS = 8
 LEAD_MINUTES = 5
 OWN_MINUTES = LEAD_MINUTES + 1
 PER_REPLICA = 20.0
+MAX_REPLICAS = 1_000
 # A Thursday, 00:00 UTC.
 START = 20_000 * MINUTES_PER_DAY
 
@@ -33,7 +36,16 @@ def later(state: Forecast, minute: int, factor: float = 1.0) -> Forecast:
     """With the load of one more minute."""
     value = factor * load(minute)
     needed = math.ceil(value / PER_REPLICA)
-    state = observed(state, minute=minute, load=value, needed=needed, waste_percent_max=5.0)
+    found = Observation(
+        minute=minute,
+        load=Load(total=value, per_replica=PER_REPLICA),
+        needed=needed,
+        alone=needed,
+        most=MAX_REPLICAS,
+        budget_percent=float(BUDGET_PERCENT),
+        lags=IN_UTC,
+    )
+    state = observed(state, found)
     return counted(state, alone=needed, final=needed)
 
 

@@ -22,6 +22,7 @@ class ForecastSpec(JsonObject, frozen=True, kw_only=True):
     metric: str
     mode: str = ""
     lead_seconds: int | None = None
+    budget_percent: int | None = None
     max_extra_percent: int | None = None
     max_waste_percent: int | None = None
 

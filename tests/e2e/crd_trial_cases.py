@@ -32,9 +32,8 @@ NOT_A_LOAD = "spec.forecast.metric: Invalid value: cannot be forecast: only a lo
 
 ACCEPTED = {
     "a forecast": forecast(),
-    "a forecast with everything": forecast(
-        mode="Add", leadSeconds=600, maxExtraPercent=100, maxWastePercent=3
-    ),
+    "a forecast with everything": forecast(mode="Add", leadSeconds=600, budgetPercent=10),
+    "a forecast with the former fields": forecast(maxExtraPercent=100, maxWastePercent=3),
     "a forecast of cpu": forecast({**CPU, "name": "load"}),
     "a candidate": candidate(),
     "a candidate with conditions": candidate(
@@ -77,6 +76,10 @@ REFUSED = {
     "a lead of a minute": (
         forecast(leadSeconds=60),
         "spec.forecast.leadSeconds in body should be greater than or equal to 120",
+    ),
+    "a budget of more than everything": (
+        forecast(budgetPercent=101),
+        "spec.forecast.budgetPercent in body should be less than or equal to 100",
     ),
     "a candidate that changes nothing": (
         without("behavior"),

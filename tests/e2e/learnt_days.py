@@ -6,6 +6,7 @@ from array import array
 import msgspec
 
 from scaler.api.autoscaler import AutoscalerSpec
+from scaler.extensions.forecast.combination import OPTIONS, START
 from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
 from scaler.extensions.forecast.rules import forecast_rules
@@ -17,6 +18,11 @@ USUAL, RAISED = 60.0, 120.0
 # Of the minutes after now.
 RAISED_MINUTES = range(3, 60)
 AS_YESTERDAY = (0.0, 1.0) + (0.0,) * (FEATURES - 2)
+# Only the learnt expert, without a margin, and nothing beyond it.
+AS_LEARNT = (
+    (0.0, 0.0, 1.0, *[0.0] * (OPTIONS - 2)),
+    (1.0, *[0.0] * (len(START[1]) - 1)),
+)
 
 
 def learnt_days(
@@ -32,13 +38,14 @@ def learnt_days(
     is_raised = [(minute - now) % MINUTES_PER_DAY in raised_minutes for minute in range(first, now)]
     values = array("f", (RAISED if each else USUAL for each in is_raised))
     interval = Sums(alone=100.0, added=4 * wasted_percent, useful=3 * wasted_percent, minutes=10)
-    is_wasteful = wasted_percent > rules.waste_percent_max
+    is_wasteful = wasted_percent > rules.budget_percent
     state = Forecast(
         identity=rules.identity,
         lead_minutes=rules.lead_minutes,
         levels=Levels(values=values, end_minute=now - 1),
         offset=0.1 * sum(values) / len(values),
         weights=AS_YESTERDAY,
+        shares=AS_LEARNT,
         outcomes=Outcomes(intervals=(interval,) * (MINUTES_PER_DAY // 10)),
         verdict=Verdict(reason="TooMuchWaste" if is_wasteful else RELIABLE, message="learnt"),
     )

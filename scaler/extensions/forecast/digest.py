@@ -1,7 +1,7 @@
 """A forecast as text of about 10 KB, to continue from after a restart.
 
-The levels of eight days by five minutes (mean and peak, as logarithms in one byte each), the weights, and the
-outcomes of a day. The errors of the last three days are computed from these again.
+The levels of eight days by five minutes (mean and peak, as logarithms in one byte each), the weights, the shares of the
+options, and the outcomes of a day. Version 2 had no options: it continues with the shares of a new forecast.
 """
 
 import base64
@@ -11,14 +11,11 @@ from array import array
 
 import msgspec
 
-from scaler.extensions.forecast.bound import judged
-from scaler.extensions.forecast.features import rise, seen
+from scaler.extensions.forecast.combination import START, Shares
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, MISSING, Levels
 from scaler.extensions.forecast.outcomes import summed
-from scaler.extensions.forecast.regression import predicted
 from scaler.extensions.forecast.state import (
     FEATURES,
-    Errors,
     Forecast,
     Moments,
     Outcomes,
@@ -27,9 +24,9 @@ from scaler.extensions.forecast.state import (
     Verdict,
 )
 
-VERSION = 2
+VERSION = 3
+_WITHOUT_OPTIONS = 2
 SLOT_MINUTES = 5
-ERRORS_FROM_MINUTES = 3 * MINUTES_PER_DAY
 # One that ends later would not learn for too long.
 AHEAD_MINUTES_MAX = 60
 # Of eight days are 8 KB. The CRD allows 24 KB of compressed text, which may stand for a thousand times as much.
@@ -53,7 +50,7 @@ class _Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     peaks: bytes
     moments: Moments
     weights: tuple[float, ...]
-    alpha: float
+    shares: tuple[Shares, ...] | float
     intervals: bytes
     verdict: Verdict
     alone_by_minute: tuple[int, ...]
@@ -79,7 +76,7 @@ def digest_of(state: Forecast) -> str:
         peaks=_bytes(peaks, lowest, scale),
         moments=state.moments,
         weights=state.weights,
-        alpha=state.errors.alpha,
+        shares=state.shares,
         intervals=array(
             "f", [n for each in state.outcomes.intervals for n in _numbers(each)]
         ).tobytes(),
@@ -109,7 +106,7 @@ def _continued(found: _Digest) -> Forecast:
     for mean, peak in zip(found.means, found.peaks, strict=True):
         values.extend(_minutes(found, mean, peak))
     intervals = _intervals(found.intervals)
-    state = Forecast(
+    return Forecast(
         identity=found.identity,
         lead_minutes=found.lead_minutes,
         levels=Levels(values=values, end_minute=found.end_minute),
@@ -122,8 +119,8 @@ def _continued(found: _Digest) -> Forecast:
         alone_by_minute=found.alone_by_minute,
         digest_minute=found.end_minute,
         recorded=found.recorded,
+        shares=START if isinstance(found.shares, float) else found.shares,
     )
-    return msgspec.structs.replace(state, errors=_errors(state, found.alpha))
 
 
 def _decompressed(text: str) -> bytes:
@@ -138,12 +135,23 @@ def _decompressed(text: str) -> bytes:
 def _is_possible(digest: _Digest) -> bool:
     """Whether this version may have made it: a user with write access to the status can store another one."""
     features = len(digest.weights), len(digest.moments.responses), len(digest.moments.products)
+    known = digest.version in (VERSION, _WITHOUT_OPTIONS)
     return (
-        digest.version == VERSION
+        known
+        and _are_shares(digest.shares)
         and len(digest.means) == len(digest.peaks) <= SLOTS_MAX
         and 0 < digest.lead_minutes <= LEAD_MINUTES_MAX
         and features == (FEATURES, FEATURES, FEATURES * (FEATURES + 1) // 2)
     )
+
+
+def _are_shares(shares: tuple[Shares, ...] | float) -> bool:
+    """Whether there is one for each option. Those of version 2 are a number."""
+    if isinstance(shares, float):
+        return True
+    if [len(each) for each in shares] != [len(each) for each in START]:
+        return False
+    return all(min(each) >= 0.0 and 0.5 < math.fsum(each) < 2.0 for each in shares)
 
 
 def _slots(levels: Levels, offset: float) -> tuple[list[float | None], list[float | None]]:
@@ -174,18 +182,6 @@ def _minutes(digest: _Digest, mean: int, peak: int) -> list[float]:
     )
     other = max(0.0, (SLOT_MINUTES * middle - highest) / (SLOT_MINUTES - 1))
     return [other, other, highest, other, other]
-
-
-def _errors(state: Forecast, alpha: float) -> Errors:
-    """The errors that the weights would have made in the last three days."""
-    last = state.levels.end_minute - state.lead_minutes
-    errors = Errors()
-    for minute in range(last - ERRORS_FROM_MINUTES, last + 1, SLOT_MINUTES):
-        found = seen(state.levels, minute, state.lead_minutes, state.offset)
-        actual = rise(state.levels, minute, state.lead_minutes, state.offset)
-        if found is not None and actual is not None:
-            errors = judged(errors, actual - predicted(state.weights, found), None)
-    return msgspec.structs.replace(errors, alpha=alpha)
 
 
 def _numbers(sums: Sums) -> tuple[float, ...]:

@@ -5,11 +5,12 @@ before its logarithm: without it, the noise of a load near zero would be larger 
 """
 
 import math
+from collections.abc import Sequence
 
-from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
+from scaler.extensions.forecast.load_levels import Levels
 from scaler.extensions.forecast.state import Features
 
-LAGS_DAYS = (1, 2, 7)
+COMPARED_DAYS = (1, 2, 7)
 # A day with so much more or less load at this time says nothing about today: a holiday, an outage, another metric.
 UNLIKE_FACTOR = 1.65
 _UNLIKE = math.log(UNLIKE_FACTOR)
@@ -32,10 +33,10 @@ def rise(levels: Levels, minute: int, lead: int, offset: float) -> float | None:
     return math.log((peak + offset) / (now + offset))
 
 
-def is_unusual(levels: Levels, minute: int, offset: float) -> bool:
+def is_unusual(levels: Levels, minute: int, offset: float, lags: Sequence[int]) -> bool:
     """Whether the load of the last half hour is unlike that of the same half hour of each known earlier day."""
     now = levels.mean_of(minute, COMPARED_MINUTES)
-    days = [levels.mean_of(minute - lag * MINUTES_PER_DAY, COMPARED_MINUTES) for lag in LAGS_DAYS]
+    days = [levels.mean_of(minute - lags[day - 1], COMPARED_MINUTES) for day in COMPARED_DAYS]
     known = [each for each in days if each is not None]
     if now is None or not known:
         return False
@@ -43,12 +44,17 @@ def is_unusual(levels: Levels, minute: int, offset: float) -> bool:
     return all(abs(math.log(each + offset) - level) > _UNLIKE for each in known)
 
 
-def seen(levels: Levels, minute: int, lead: int, offset: float) -> Features | None:
-    """None if the present load, or every earlier day, is unknown. A day unlike the present counts as another one that is like it."""
+def seen(
+    levels: Levels, minute: int, lead: int, offset: float, lags: Sequence[int]
+) -> Features | None:
+    """`lags`: how many minutes ago it was this time one day ago, two days ago, and so on.
+
+    None if the present load, or every earlier day, is unknown. A day unlike the present counts as another one that is like it.
+    """
     now, last = smoothed(levels, minute, offset), levels.at(minute)
     if now is None or last is None:
         return None
-    days = [_day(levels, minute - lag * MINUTES_PER_DAY, lead, offset, now) for lag in LAGS_DAYS]
+    days = [_day(levels, minute - lags[day - 1], lead, offset, now) for day in COMPARED_DAYS]
     if all(each is None for each in days):
         return None
     alike = [each for each in days if each is not None and abs(each[1]) <= _UNLIKE]

@@ -10,20 +10,19 @@ import msgspec
 
 from scaler.algorithm.go_numbers import INT32_MAX
 
-# A small target may always have this many more, whatever percentage is allowed.
+# With `maxExtraPercent`, a small target may always have this many more.
 _EXTRA_REPLICAS_MIN = 2
 
 
 class Floor(msgspec.Struct, frozen=True, kw_only=True):
-    """At least so many replicas, but at most `extra_ratio` more than there would be without.
+    """At least so many replicas, but at most `room` more than there would be without: what the budget allows.
 
-    `needed` is the exact count that the expected load needs. As with a metric, a difference within the tolerance
-    changes nothing.
+    `needed` is the exact count that the expected load needs. `extra_ratio` is one more limit, None for none.
     """
 
     needed: float
-    extra_ratio: float
-    tolerance: float = 0.0
+    room: int = INT32_MAX
+    extra_ratio: float | None = None
 
     @property
     def replicas(self) -> int:
@@ -33,7 +32,10 @@ class Floor(msgspec.Struct, frozen=True, kw_only=True):
 
 def lifted(replicas: int, floor: Floor | None) -> int:
     """Never fewer. A target at zero stays there: only its metrics start it."""
-    if floor is None or replicas <= 0 or floor.needed <= replicas * (1.0 + floor.tolerance):
+    if floor is None or replicas <= 0:
         return replicas
-    most = max(replicas + _EXTRA_REPLICAS_MIN, math.ceil(replicas * (1.0 + floor.extra_ratio)))
+    most = min(replicas + floor.room, INT32_MAX)
+    if floor.extra_ratio is not None:
+        extra = math.ceil(replicas * (1.0 + floor.extra_ratio))
+        most = min(most, max(replicas + _EXTRA_REPLICAS_MIN, extra))
     return max(replicas, min(floor.replicas, most))

@@ -5,12 +5,20 @@ import math
 import msgspec
 
 from scaler.algorithm.policy import Policy
+from scaler.extensions.forecast.budget import budget_of
+from scaler.extensions.forecast.days import day_lags
 from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.floor import Floor, lifted
 from scaler.extensions.forecast.learner import counted, observed
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 from scaler.extensions.forecast.rules import ForecastRules
-from scaler.extensions.forecast.state import Forecast, ForecastMemory, ForecastStep, Load
+from scaler.extensions.forecast.state import (
+    Forecast,
+    ForecastMemory,
+    ForecastStep,
+    Load,
+    Observation,
+)
 
 SECONDS_PER_MINUTE = 60.0
 DIGEST_EVERY_MINUTES = 60
@@ -26,27 +34,43 @@ class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def foresee(
-    rules: ForecastRules, before: Forecast, load: Load | None, now_unix_seconds: float
+    rules: ForecastRules,
+    policy: Policy,
+    before: Forecast,
+    load: Load | None,
+    now_unix_seconds: float,
 ) -> Foreseen:
     """Learn from the first load of each minute. `load` is None if the metric has no value now."""
     minute = int(now_unix_seconds // SECONDS_PER_MINUTE)
     if load is None:
         return Foreseen(state=before)
-    state = observed(
-        before,
-        minute=minute,
-        load=load.total,
-        needed=_replicas(load.total, load),
-        waste_percent_max=rules.waste_percent_max,
-    )
+    is_new = minute > before.levels.end_minute
+    state = _observed(rules, policy, before, load, minute) if is_new else before
     # After the clock was set back, the newest minute lies in the future.
     bound = state.bound if state.levels.end_minute == minute else None
     return Foreseen(
         state=state,
         load=load,
         needed=None if bound is None else bound / load.per_replica,
-        is_new_minute=state is not before,
+        is_new_minute=is_new,
     )
+
+
+def _observed(
+    rules: ForecastRules, policy: Policy, before: Forecast, load: Load, minute: int
+) -> Forecast:
+    ahead = max(1, minute - before.levels.end_minute)
+    state = _with_alone(before, load, policy, ahead)
+    found = Observation(
+        minute=minute,
+        load=load,
+        needed=_replicas(load.total, load),
+        alone=_bounded(max(state.alone_by_minute), policy),
+        most=policy.max_replicas,
+        budget_percent=rules.budget_percent,
+        lags=day_lags(minute, rules.zone),
+    )
+    return observed(state, found)
 
 
 def remembered(
@@ -63,12 +87,11 @@ def remembered(
     `stabilized` is the count without the forecast, `others` the highest proposal of the other metrics.
     """
     state = found.state
-    acts = acting_floor(found, rules, policy) is not None
-    floor = _floor(found, rules, policy)
+    acts = acting_floor(found, rules) is not None
+    floor = _floor(found, rules)
     after = lifted(stabilized, floor)
     alone = stabilized
     if found.is_new_minute and found.load is not None:
-        state = _with_alone(state, found.load, policy)
         if acts:
             # The tolerance can keep replicas that only the forecast added: they count as added.
             alone = min(stabilized, max(others, *state.alone_by_minute))
@@ -90,6 +113,8 @@ def remembered(
         after=after,
         verdict=state.verdict,
         day=state.outcomes.day,
+        room=0 if floor is None else floor.room,
+        budget_used=budget_of(state, rules.budget_percent).used_share,
         replayed_minutes=_replayed_minutes(state),
     )
     if state is before.state:
@@ -104,20 +129,19 @@ def replayed_minute(
 
     The count without the forecast is the highest of the metric in the scale-down window.
     """
-    found = foresee(rules, state, load, minute * SECONDS_PER_MINUTE)
+    found = foresee(rules, policy, state, load, minute * SECONDS_PER_MINUTE)
     if not found.is_new_minute:
         return state
-    learnt = _with_alone(found.state, load, policy)
-    alone = max(learnt.alone_by_minute)
-    after = lifted(alone, _floor(found, rules, policy))
-    return _counted(learnt, policy, alone=alone, after=after)
+    alone = max(found.state.alone_by_minute)
+    after = lifted(alone, _floor(found, rules))
+    return _counted(found.state, policy, alone=alone, after=after)
 
 
-def acting_floor(found: Foreseen, rules: ForecastRules, policy: Policy) -> Floor | None:
+def acting_floor(found: Foreseen, rules: ForecastRules) -> Floor | None:
     """The floor to apply; None if the forecast may not act now."""
     if not rules.acts or not found.state.verdict.is_reliable:
         return None
-    return _floor(found, rules, policy)
+    return _floor(found, rules)
 
 
 def new_forecast(rules: ForecastRules) -> Forecast:
@@ -125,24 +149,27 @@ def new_forecast(rules: ForecastRules) -> Forecast:
     return Forecast(identity=rules.identity, lead_minutes=rules.lead_minutes)
 
 
-def _floor(found: Foreseen, rules: ForecastRules, policy: Policy) -> Floor | None:
+def _floor(found: Foreseen, rules: ForecastRules) -> Floor | None:
     if found.needed is None:
         return None
+    minutes = found.state.issued[-1].minutes if found.state.issued else 1
     return Floor(
         needed=found.needed,
+        room=budget_of(found.state, rules.budget_percent).replicas(minutes),
         extra_ratio=rules.extra_ratio,
-        tolerance=policy.tolerances.scale_up,
     )
 
 
-def _with_alone(state: Forecast, load: Load, policy: Policy) -> Forecast:
+def _with_alone(state: Forecast, load: Load, policy: Policy, ahead: int) -> Forecast:
     """What this metric alone would have set: like the HPA, from its own count, with the tolerance."""
     window = max(1, math.ceil(policy.scale_down_window_seconds / SECONDS_PER_MINUTE))
     needed = load.total / load.per_replica
     before = state.alone_by_minute[-1] if state.alone_by_minute else 0
     keeps = before > 0 and policy.tolerances.is_within(needed / before)
     count = before if keeps else _replicas(load.total, load)
-    return msgspec.structs.replace(state, alone_by_minute=(*state.alone_by_minute, count)[-window:])
+    # Until this minute, it had the count of the last one.
+    counts = (*state.alone_by_minute, *[before] * min(ahead - 1, window), count)[-window:]
+    return msgspec.structs.replace(state, alone_by_minute=counts)
 
 
 def _replayed_minutes(state: Forecast) -> int:

@@ -1,16 +1,19 @@
 """One more minute of load: judge the forecasts that have become old enough, learn from them, issue the next one."""
 
 import math
+from array import array
 
 import msgspec
 
-from scaler.extensions.forecast.bound import addend, are_enough, judged
+from scaler.extensions.forecast.budget import budget_of
+from scaler.extensions.forecast.combination import combined, judged, options
+from scaler.extensions.forecast.experts import expected
 from scaler.extensions.forecast.features import is_unusual, limited, rise, seen, smoothed
-from scaler.extensions.forecast.levels import appended
-from scaler.extensions.forecast.outcomes import useful, with_minute
+from scaler.extensions.forecast.levels import FILLED_MINUTES_MAX, appended
+from scaler.extensions.forecast.outcomes import useful, with_minutes
 from scaler.extensions.forecast.regression import learnt, predicted, weights
 from scaler.extensions.forecast.reliability import verdict
-from scaler.extensions.forecast.state import Forecast, Issued, Sums
+from scaler.extensions.forecast.state import Forecast, Issued, Observation, Sums
 
 SOLVED_EVERY_MINUTES = 60
 # Below that share of the mean, a change of the load does not count.
@@ -20,15 +23,14 @@ _OFFSET_MIN = 1e-9
 _EXPONENT_MAX = 700.0
 
 
-def observed(
-    state: Forecast, *, minute: int, load: float, needed: int, waste_percent_max: float
-) -> Forecast:
-    """With the load of one more minute, which needs `needed` replicas; the same state if that minute is known."""
-    levels = appended(state.levels, minute, max(0.0, load))
+def observed(state: Forecast, found: Observation) -> Forecast:
+    """With the load of one more minute; the same state if that minute is known."""
+    levels = appended(state.levels, found.minute, max(0.0, found.load.total))
     if levels is state.levels:
         return state
+    ahead = found.minute - state.levels.end_minute if state.levels.values else 1
     state = _solved(msgspec.structs.replace(state, levels=levels))
-    return _issue(_judged(state, needed, waste_percent_max), needed)
+    return _issue(_judged(state, found), found, ahead if ahead <= FILLED_MINUTES_MAX else 1)
 
 
 def counted(state: Forecast, *, alone: int, final: int) -> Forecast:
@@ -53,62 +55,70 @@ def _solved(state: Forecast) -> Forecast:
     )
 
 
-def _issue(state: Forecast, needed: int) -> Forecast:
-    minute, offset = state.levels.end_minute, state.offset
-    found = seen(state.levels, minute, state.lead_minutes, offset)
-    prediction, added, bound = 0.0, None, None
-    if found is not None:
-        prediction = predicted(state.weights, found)
-        if are_enough(state.errors):
-            added = addend(state.errors)
-            level = smoothed(state.levels, minute, offset) or 0.0
-            highest = min(level + prediction + added, _EXPONENT_MAX)
-            bound = max(0.0, math.exp(highest) - offset)
+def _issue(state: Forecast, found: Observation, ahead: int) -> Forecast:
+    """Of a load with a value in `ahead` minutes, the next decision is so much later: it is forecast further ahead."""
+    levels, minute, offset = state.levels, found.minute, state.offset
+    lead = state.lead_minutes + ahead - 1
+    features = seen(levels, minute, lead, offset, found.lags)
+    learnt_load = None
+    if features is not None:
+        level = smoothed(levels, minute, offset) or 0.0
+        highest = min(level + predicted(state.weights, features), _EXPONENT_MAX)
+        learnt_load = max(0.0, math.exp(highest) - offset)
+    loads = expected(levels, minute, lead, found.lags, learnt_load)
+    per_replica = found.load.per_replica
+    replicas = options(loads, per_replica, found.most, array("f"))
+    together = combined(state.shares, replicas, float(found.alone))
     issued = Issued(
         minute=minute,
-        features=found,
-        predicted=prediction,
-        addend=added,
-        needed=needed,
+        lead_minutes=lead,
+        minutes=ahead,
+        features=features,
+        options=replicas,
+        combined=together,
+        needed=found.needed,
     )
     return msgspec.structs.replace(
         state,
         issued=(*state.issued, issued),
-        bound=bound,
-        is_unusual=is_unusual(state.levels, minute, offset),
+        bound=None if features is None else round(together.after[-1]) * per_replica,
+        is_unusual=is_unusual(levels, minute, offset, found.lags),
     )
 
 
-def _judged(state: Forecast, needed: int, waste_percent_max: float) -> Forecast:
+def _judged(state: Forecast, found: Observation) -> Forecast:
     """Those whose lead has passed: one, or several after a gap."""
     end = state.levels.end_minute
-    while state.issued and state.issued[0].minute <= end - state.lead_minutes:
+    while state.issued and state.issued[0].minute <= end - state.issued[0].lead_minutes:
         oldest, later = state.issued[0], state.issued[1:]
-        last = oldest.minute + state.lead_minutes
+        last = oldest.minute + oldest.lead_minutes
         most = max([each.needed for each in later if each.minute <= last], default=0)
         if last == end:
-            most = max(most, needed)
-        state = _with_outcome(state, oldest, most, waste_percent_max)
+            most = max(most, found.needed)
+        state = _with_outcome(state, oldest, most, found)
         state = msgspec.structs.replace(state, issued=later)
     return state
 
 
-def _with_outcome(state: Forecast, old: Issued, needed: int, waste_percent_max: float) -> Forecast:
-    actual = rise(state.levels, old.minute, state.lead_minutes, state.offset)
-    if old.features is None or actual is None:
-        return state
-    errors = judged(state.errors, actual - old.predicted, old.addend)
-    moments = learnt(state.moments, old.features, limited(actual))
-    outcomes, ended = state.outcomes, False
-    if old.addend is not None:
-        minute = Sums(
-            alone=old.alone,
-            added=old.final - old.alone,
-            useful=useful(alone=old.alone, final=old.final, needed=needed),
-            minutes=1,
-        )
-        outcomes, ended = with_minute(outcomes, minute)
-    state = msgspec.structs.replace(state, errors=errors, moments=moments, outcomes=outcomes)
+def _with_outcome(state: Forecast, old: Issued, needed: int, found: Observation) -> Forecast:
+    levels = state.levels
+    actual = rise(levels, old.minute, old.lead_minutes, state.offset)
+    peak = levels.peak_after(old.minute, old.lead_minutes)
+    moments, shares = state.moments, state.shares
+    if old.features is not None and actual is not None:
+        moments = learnt(moments, old.features, limited(actual))
+    if peak is not None:
+        price = budget_of(state, found.budget_percent).price
+        outcome = peak / found.load.per_replica
+        shares = judged(shares, old.options, old.combined, outcome, price)
+    minutes = Sums(
+        alone=old.alone * old.minutes,
+        added=(old.final - old.alone) * old.minutes,
+        useful=useful(alone=old.alone, final=old.final, needed=needed) * old.minutes,
+        minutes=old.minutes,
+    )
+    outcomes, ended = with_minutes(state.outcomes, minutes)
+    state = msgspec.structs.replace(state, shares=shares, moments=moments, outcomes=outcomes)
     if not ended:
         return state
-    return msgspec.structs.replace(state, verdict=verdict(state, waste_percent_max))
+    return msgspec.structs.replace(state, verdict=verdict(state, found.budget_percent))

@@ -45,6 +45,12 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
             return None
         return max(found)
 
+    def highest(self, first: int, last: int) -> float | None:
+        """The highest value of these minutes, as far as they are known; None if none is."""
+        found = self._between(first, last)
+        highest = max(found, default=MISSING)
+        return highest if highest >= 0.0 else None
+
     def at(self, minute: int) -> float | None:
         """The value of one minute."""
         found = self._between(minute, minute)

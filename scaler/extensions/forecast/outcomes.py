@@ -4,37 +4,36 @@
     useful  those of them that the load needed within the lead
     wasted  the others
 
-All are replica-minutes, summed over ten minutes, the last hour and the last day.
+All are replica-minutes, summed over ten minutes and over the last day.
 """
 
 from collections.abc import Sequence
 
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 from scaler.extensions.forecast.state import Outcomes, Sums
 
 INTERVAL_MINUTES = 10
-_PER_HOUR = 60 // INTERVAL_MINUTES
-_PER_DAY = 24 * _PER_HOUR
 
 
 def cover_a_day(outcomes: Outcomes) -> bool:
     """Whether a whole day was judged."""
-    return len(outcomes.intervals) >= _PER_DAY
+    return outcomes.day.minutes >= MINUTES_PER_DAY
 
 
-def with_minute(outcomes: Outcomes, minute: Sums) -> tuple[Outcomes, bool]:
-    """With one more minute, and whether an interval ended with it."""
-    current = summed((outcomes.current, minute))
+def with_minutes(outcomes: Outcomes, minutes: Sums) -> tuple[Outcomes, bool]:
+    """With one more decision, which was valid for one minute or several, and whether an interval ended with it."""
+    current = summed((outcomes.current, minutes))
     if current.minutes < INTERVAL_MINUTES:
         return (
-            Outcomes(
-                intervals=outcomes.intervals, current=current, day=outcomes.day, hour=outcomes.hour
-            ),
+            Outcomes(intervals=outcomes.intervals, current=current, day=outcomes.day),
             False,
         )
-    intervals = (*outcomes.intervals[-_PER_DAY + 1 :], current)
-    return Outcomes(
-        intervals=intervals, day=summed(intervals), hour=summed(intervals[-_PER_HOUR:])
-    ), True
+    intervals = (*outcomes.intervals, current)
+    day = summed(intervals)
+    while day.minutes - intervals[0].minutes >= MINUTES_PER_DAY:
+        intervals = intervals[1:]
+        day = summed(intervals)
+    return Outcomes(intervals=intervals, day=day), True
 
 
 def useful(*, alone: int, final: int, needed: int) -> int:

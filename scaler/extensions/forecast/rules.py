@@ -1,6 +1,7 @@
 """`spec.forecast` with its defaults, and whether its metric can be forecast at all."""
 
 import math
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -8,10 +9,10 @@ from scaler.api.autoscaler import AutoscalerSpec, MetricSpec
 from scaler.api.forecast import ForecastMode, ForecastSpec
 from scaler.extensions.forecast.load import why_not_load
 
-# The CRD's defaults.
+# The default of the CRD.
 LEAD_SECONDS = 300
-MAX_EXTRA_PERCENT = 50
-MAX_WASTE_PERCENT = 5
+# Without a default in the CRD: it would replace the fields that objects of before have.
+BUDGET_PERCENT = 30
 
 
 class ForecastRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,8 +22,10 @@ class ForecastRules(msgspec.Struct, frozen=True, kw_only=True):
     acts: bool
     """Whether it adds replicas; otherwise it only says what it would add."""
     lead_minutes: int
-    extra_ratio: float
-    waste_percent_max: float
+    budget_percent: float
+    extra_ratio: float | None = None
+    zone: ZoneInfo | None = None
+    """Of the days; None for UTC."""
     problem: str | None = None
     identity: str = ""
     """Of what is learnt: another metric or lead starts from the beginning."""
@@ -41,21 +44,30 @@ def forecast_rules(spec: AutoscalerSpec, given: ForecastSpec) -> ForecastRules |
         source = _source(metric)
     lead_seconds = LEAD_SECONDS if given.lead_seconds is None else given.lead_seconds
     lead_minutes = max(1, math.ceil(lead_seconds / 60))
-    extra_percent = (
-        MAX_EXTRA_PERCENT if given.max_extra_percent is None else given.max_extra_percent
-    )
-    waste_percent = (
-        MAX_WASTE_PERCENT if given.max_waste_percent is None else given.max_waste_percent
-    )
     return ForecastRules(
         metric=given.metric,
         acts=given.mode == ForecastMode.ADD,
         lead_minutes=lead_minutes,
-        extra_ratio=extra_percent / 100,
-        waste_percent_max=float(waste_percent),
+        budget_percent=_budget_percent(given),
+        extra_ratio=_extra_ratio(given),
         problem=problem,
         identity=f"{lead_minutes} {source}",
     )
+
+
+def _budget_percent(given: ForecastSpec) -> float:
+    """`maxWastePercent` is the former name of the budget."""
+    for each in (given.budget_percent, given.max_waste_percent):
+        if each is not None:
+            return float(each)
+    return float(BUDGET_PERCENT)
+
+
+def _extra_ratio(given: ForecastSpec) -> float | None:
+    """The limit of before `budgetPercent`: with that field, the budget alone decides."""
+    if given.budget_percent is not None or given.max_extra_percent is None:
+        return None
+    return given.max_extra_percent / 100
 
 
 def _source(metric: MetricSpec) -> str:

@@ -109,7 +109,7 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         turn.moment.holds_until((now // SECONDS_PER_MINUTE + 1) * SECONDS_PER_MINUTE)
         warm_start = turn.inputs.get(self.name)
         state = warm_started(known.state, rules, policy, warm_start, now)
-        found = foresee(rules, state, _load(rules, draft), now)
+        found = foresee(rules, policy, state, _load(rules, draft), now)
         before = known if state is known.state else ForecastMemory(state=state, digest=known.digest)
         memory, step = remembered(
             found,
@@ -125,7 +125,7 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         if state is not known.state and state.recorded is not None:
             draft.events.append(learnt_event(rules, state, state.recorded))
         draft.events += verdict_events(state.verdict, step.verdict)
-        draft.replicas = lifted(draft.replicas, acting_floor(found, rules, policy))
+        draft.replicas = lifted(draft.replicas, acting_floor(found, rules))
         if step.acts and step.after > step.before:
             draft.scale_up_reason = f"forecast of {rules.metric}"
 
@@ -145,8 +145,8 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         return ForecastFloor(
             Floor(
                 needed=step.bound / load.per_replica,
+                room=step.room,
                 extra_ratio=rules.extra_ratio,
-                tolerance=draft.turn.policy.tolerances.scale_up,
             )
         )
 

@@ -7,14 +7,13 @@ from array import array
 
 import msgspec
 
+from scaler.extensions.forecast.combination import START, Combined, Shares
 from scaler.extensions.forecast.load_levels import NO_LEVELS, Floats, Levels
 
 # What a forecast is made from: 1, two numbers for each of three earlier days, and three for the present.
 FEATURES = 10
 LEARNING = "Learning"
 RELIABLE = "Reliable"
-# The median of the peak. Reserves belong to the target of the metric.
-ALPHA = 0.5
 
 Features = tuple[float, ...]
 
@@ -26,19 +25,27 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     per_replica: float
 
 
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """The load of a minute, and what a forecast for it has to know beside its state.
+
+    `needed`: the replicas for this load. `alone`: those that the metric alone has. `most`: the maximum. `lags`: how many
+    minutes ago it was this time one day ago, two days ago, and so on.
+    """
+
+    minute: int
+    load: Load
+    needed: int
+    alone: int
+    most: int
+    budget_percent: float
+    lags: tuple[int, ...]
+
+
 class Moments(msgspec.Struct, frozen=True, kw_only=True):
     """The weighted sums of all examples: `products` is the lower triangle of the matrix, by rows."""
 
     products: tuple[float, ...] = (0.0,) * (FEATURES * (FEATURES + 1) // 2)
     responses: tuple[float, ...] = (0.0,) * FEATURES
-
-
-class Errors(msgspec.Struct, frozen=True, kw_only=True):
-    """By age and by size, and the share of loads that the next bound is to be exceeded by."""
-
-    by_age: Floats = array("f")
-    by_size: Floats = array("f")
-    alpha: float = ALPHA
 
 
 class Sums(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +62,6 @@ class Sums(msgspec.Struct, frozen=True, kw_only=True):
         return 100.0 * (self.added - self.useful) / max(self.alone, 1.0)
 
     @property
-    def added_percent(self) -> float:
-        """Of the replicas without the forecast."""
-        return 100.0 * self.added / max(self.alone, 1.0)
-
-    @property
     def useful_percent(self) -> float:
         """Of the replicas that were added."""
         return 100.0 * self.useful / self.added if self.added else 100.0
@@ -74,7 +76,6 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
     intervals: tuple[Sums, ...] = ()
     current: Sums = NOTHING_SUMMED
     day: Sums = NOTHING_SUMMED
-    hour: Sums = NOTHING_SUMMED
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,15 +96,18 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Issued(msgspec.Struct, frozen=True, kw_only=True):
-    """A forecast whose outcome is not known yet, and the replicas of its minute.
+    """A forecast whose outcome is not known yet, and the replicas that were decided by it.
 
-    `addend` is None while there is no bound. `alone`: without the forecast; `final`: with it; `needed`: by the load.
+    `minutes`: until the next value, so far as is known. `options`: the replicas of each option, and `combined` what came
+    of them. `alone`: without the forecast; `final`: with it; `needed`: by the load of this minute.
     """
 
     minute: int
-    features: Features | None
-    predicted: float
-    addend: float | None
+    lead_minutes: int
+    minutes: int = 1
+    features: Features | None = None
+    options: Floats = array("f")
+    combined: Combined
     needed: int
     alone: int = 0
     final: int = 0
@@ -117,7 +121,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known after the last whole minute. `bound` is the highest load of the lead, in the metric's unit."""
+    """What is known after the last whole minute. `bound` is the load that replicas are wanted for, in the metric's unit."""
 
     identity: str
     """The metric and the lead: with others, everything is learnt again."""
@@ -127,7 +131,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     moments: Moments = Moments()
     weights: tuple[float, ...] = (0.0,) * FEATURES
     solved_at_minute: int = 0
-    errors: Errors = Errors()
+    shares: tuple[Shares, ...] = START
+    """Of the options, by stage."""
     issued: tuple[Issued, ...] = ()
     outcomes: Outcomes = Outcomes()
     verdict: Verdict = Verdict()
@@ -156,8 +161,9 @@ class ForecastMemory(msgspec.Struct, frozen=True, kw_only=True):
 class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
     """What a forecast added, or would have added: `before` and `after` are replicas, after stabilization.
 
-    `load` and `bound` are in the metric's unit; `bound` is what the load is not expected to exceed within `lead_seconds`.
-    `floor` is the replicas for that, None while there is no bound.
+    `load` and `bound` are in the metric's unit; `bound` is the load within `lead_seconds` that replicas are wanted for, and
+    `floor` these replicas, None while there is no bound. `room`: the budget allows so many more replicas. `budget_used`: the share
+    of the budget of 24 hours.
     """
 
     metric: str
@@ -171,6 +177,8 @@ class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
     after: int
     verdict: Verdict
     day: Sums
+    room: int = 0
+    budget_used: float = 0.0
     replayed_minutes: int = 0
     """How many of the minutes of `day` are of recorded history, which the scaler has not read itself."""
 

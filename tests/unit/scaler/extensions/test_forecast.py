@@ -17,10 +17,12 @@ from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
 from scaler.extensions.forecast.levels import appended
 from scaler.extensions.forecast.load_levels import NO_LEVELS
+from scaler.extensions.forecast.outcomes import summed
 from scaler.extensions.forecast.state import (
     RELIABLE,
     Forecast,
     ForecastMemory,
+    Outcomes,
     Sums,
     Verdict,
 )
@@ -65,7 +67,9 @@ def forecasting(*metrics, mode="Add", min_replicas=1, max_replicas=100, behavior
     return replaced(of, forecast=ForecastSpec(metric="load", mode=mode, **fields))
 
 
-def expecting(of, bound, *, verdict=MAY_ACT, memory=None, age_minutes=0):
+def expecting(
+    of, bound, *, verdict=MAY_ACT, memory=None, age_minutes=0, day_replica_minutes=7200.0
+):
     """A memory with a forecast of this minute, so that the load of this reconcile does not replace it."""
     rules_ = effective(of, LA).rules["forecast"]
     state = Forecast(
@@ -75,6 +79,7 @@ def expecting(of, bound, *, verdict=MAY_ACT, memory=None, age_minutes=0):
         bound=bound,
         verdict=verdict,
         solved_at_minute=MINUTE,
+        outcomes=Outcomes(day=Sums(alone=day_replica_minutes, minutes=1440)),
     )
     return msgspec.structs.replace(
         memory or recommended((1, 900)), states={"forecast": ForecastMemory(state=state)}
@@ -101,17 +106,40 @@ def condition(found, type_="ForecastReliable"):
     [
         pytest.param(50, 70.0, 7, id="more load is expected"),
         pytest.param(50, 70.1, 8, id="a fraction of a replica is rounded up"),
-        pytest.param(50, 55.0, 5, id="within the tolerance"),
-        pytest.param(50, 55.1, 6, id="just above the tolerance"),
+        pytest.param(50, 55.0, 6, id="the tolerance is that of the metrics"),
         pytest.param(50, 20.0, 5, id="less load is expected: nothing is removed"),
-        pytest.param(50, 900.0, 8, id="at most half as many more"),
-        pytest.param(20, 900.0, 4, id="but two more are always allowed"),
+        pytest.param(50, 900.0, 10, id="the policies of scaling up limit it"),
         pytest.param(0, 70.0, 1, id="no load: the minimum is not what metrics want"),
         pytest.param(50, None, 5, id="no forecast yet"),
     ],
 )
 def test_the_forecast_adds_and_never_removes(load, bound, expected):
     assert decision(forecasting(), load, bound).desired_replicas == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "day_replica_minutes", "expected"),
+    [
+        pytest.param({}, 7200.0, 10, id="30 % of a day by default: 2,160 replica-minutes"),
+        pytest.param({}, 10.0, 8, id="the budget of a new target: three replica-minutes"),
+        pytest.param({"budget_percent": 10}, 20.0, 7, id="a smaller budget"),
+        pytest.param({"max_waste_percent": 10}, 20.0, 7, id="by its former name"),
+        pytest.param(
+            {"budget_percent": 10, "max_waste_percent": 40}, 20.0, 7, id="the new name wins"
+        ),
+        pytest.param({"max_extra_percent": 50}, 7200.0, 8, id="at most half as many more"),
+        pytest.param({"max_extra_percent": 1}, 7200.0, 7, id="but two are always allowed"),
+        pytest.param(
+            {"max_extra_percent": 1, "budget_percent": 30},
+            7200.0,
+            10,
+            id="unless the budget is set",
+        ),
+    ],
+)
+def test_the_budget_limits_what_is_added(fields, day_replica_minutes, expected):
+    found = decision(forecasting(**fields), 50, 900.0, day_replica_minutes=day_replica_minutes)
+    assert found.desired_replicas == expected
 
 
 def test_the_maximum_limits_a_forecast():
@@ -326,11 +354,13 @@ def test_it_is_an_event_when_the_forecast_is_suspended():
     late = expecting(of, 70.0, age_minutes=1)
     state = late.states["forecast"].state
     # Every outcome of the last day was bad, and the interval ends with the next minute.
-    bad = Sums(alone=10.0, added=3.0, useful=0.0, minutes=10)
+    bad = Sums(alone=100.0, added=30.0, useful=0.0, minutes=10)
     state = msgspec.structs.replace(
         state,
-        outcomes=msgspec.structs.replace(
-            state.outcomes, intervals=(bad,) * 144, current=msgspec.structs.replace(bad, minutes=9)
+        outcomes=Outcomes(
+            intervals=(bad,) * 144,
+            current=msgspec.structs.replace(bad, minutes=9),
+            day=summed((bad,) * 144),
         ),
         lead_minutes=1,
         levels=rising(MINUTE),
@@ -343,7 +373,7 @@ def test_it_is_an_event_when_the_forecast_is_suspended():
         settings=LA,
     )
     assert [each.reason for each in found.events] == ["ForecastSuspended"]
-    assert "of the last 24 hours, more than 80 % of the allowed 5 %" in found.events[0].message
+    assert "its budget of 30 % is 72.0 replica-hours" in found.events[0].message
     assert found.memory.states["forecast"].digest != ""
 
 

@@ -74,7 +74,7 @@ def condition(found):
 
 def test_a_forecast_may_act_in_the_reconcile_after_its_warm_start(learnt):
     found = decision("Add", WarmStart(state=learnt, per_replica=10.0))
-    assert found.desired_replicas == 9
+    assert found.desired_replicas == 11
     shown = condition(found)
     assert (shown.status, shown.reason) == ("True", "Reliable")
     assert "were needed" in shown.message
@@ -85,9 +85,9 @@ def test_a_dry_run_says_what_it_would_add_and_adds_nothing(learnt):
     found = decision("DryRun", WarmStart(state=learnt, per_replica=10.0))
     assert found.desired_replicas == 6
     status = settle(found, NotNeeded(), NOW).status
-    assert status.forecast.added_replicas == 3
+    assert status.forecast.added_replicas == 5
     why = explain(found.derivation, EXTENSIONS)
-    assert "6 would become 9, but in a dry run it adds nothing" in why
+    assert "6 would become 11, but in a dry run it adds nothing" in why
     assert "Of these hours, 24.0 are from recorded history." in why
 
 

@@ -1,16 +1,23 @@
 """Loads by the minute, without randomness, and states of a forecast that has seen them."""
 
 import math
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
+from scaler.extensions.forecast.budget import budget_of
+from scaler.extensions.forecast.combination import OPTIONS, combined
+from scaler.extensions.forecast.combination import START as START_SHARES
+from scaler.extensions.forecast.days import IN_UTC
 from scaler.extensions.forecast.floor import Floor, lifted
 from scaler.extensions.forecast.learner import counted, observed
 from scaler.extensions.forecast.levels import appended
 from scaler.extensions.forecast.load_levels import NO_LEVELS, Levels
-from scaler.extensions.forecast.state import FEATURES, Forecast, Issued
+from scaler.extensions.forecast.state import FEATURES, Forecast, Issued, Load, Observation
 
 DAY = 1440
+BUDGET = 30.0
+"""Percent."""
 # A Thursday, 00:00 UTC.
 START = 20_000 * DAY
 
@@ -33,22 +40,44 @@ def learnt(shape: Shape, minutes: Iterable[int], *, lead: int = 5, per_replica: 
 
 
 def states(
-    shape: Shape, minutes: Iterable[int], *, lead: int = 5, per_replica: float = 10.0
+    shape: Shape,
+    minutes: Iterable[int],
+    *,
+    lead: int = 5,
+    per_replica: float = 10.0,
+    budget: float = BUDGET,
 ) -> Iterator[Forecast]:
-    """The forecast after each minute. It may add half as many replicas as the load needs, and adds none while it is suspended."""
+    """The forecast after each minute. It adds what its budget allows, and nothing while it is suspended."""
     state = Forecast(identity="load", lead_minutes=lead)
     for minute in minutes:
         load = shape(minute)
-        needed = math.ceil(load / per_replica)
+        needed = max(1, math.ceil(load / per_replica))
         state = observed(
-            state, minute=START + minute, load=load, needed=needed, waste_percent_max=5.0
+            state, observation(START + minute, load, per_replica=per_replica, budget=budget)
         )
         floor = None
         if state.bound is not None:
-            floor = Floor(needed=state.bound / per_replica, extra_ratio=0.5)
+            room = budget_of(state, budget).replicas(1)
+            floor = Floor(needed=state.bound / per_replica, room=room)
         final = lifted(needed, floor) if state.verdict.counts_as_acting else needed
         state = counted(state, alone=needed, final=final)
         yield state
+
+
+def observation(
+    minute: int, load: float, *, per_replica: float = 10.0, budget: float = BUDGET
+) -> Observation:
+    """Of a load whose metric alone has the replicas that it needs."""
+    needed = math.ceil(load / per_replica)
+    return Observation(
+        minute=minute,
+        load=Load(total=load, per_replica=per_replica),
+        needed=needed,
+        alone=max(1, needed),
+        most=1_000,
+        budget_percent=budget,
+        lags=IN_UTC,
+    )
 
 
 def rising(end_minute: int) -> Levels:
@@ -62,6 +91,14 @@ def rising(end_minute: int) -> Levels:
 def issued(minute: int) -> Issued:
     """A forecast of that minute, whose outcome is not known yet."""
     features = (1.0,) + (0.0,) * (FEATURES - 1)
+    nothing = array("f", [0.0] * OPTIONS)
     return Issued(
-        minute=minute, features=features, predicted=0.0, addend=0.0, needed=5, alone=5, final=5
+        minute=minute,
+        lead_minutes=1,
+        features=features,
+        options=nothing,
+        combined=combined(START_SHARES, nothing, 5.0),
+        needed=5,
+        alone=5,
+        final=5,
     )

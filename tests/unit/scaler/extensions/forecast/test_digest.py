@@ -9,7 +9,7 @@ import pytest
 from scaler.extensions.forecast.digest import AHEAD_MINUTES_MAX, digest_of, restored
 from scaler.extensions.forecast.learner import observed
 from scaler.extensions.forecast.state import Forecast
-from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily, learnt
+from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily, learnt, observation
 
 LAST = 8 * DAY + 500
 
@@ -23,9 +23,7 @@ def state():
 def next_minutes(state, count=10):
     bounds = []
     for minute in range(LAST + 1, LAST + 1 + count):
-        state = observed(
-            state, minute=START + minute, load=daily(minute), needed=1, waste_percent_max=5
-        )
+        state = observed(state, observation(START + minute, daily(minute)))
         bounds.append(state.bound)
     return bounds
 
@@ -95,9 +93,7 @@ def test_a_digest_of_the_future_keeps_its_times_of_the_day_and_goes_on_once_they
     """Of another machine, whose clock is ahead. A load never moves to another time of the day."""
     found = restored(digest_of(state), START + LAST - minutes)
     assert found == restored(digest_of(state), START + LAST)
-    not_reached = observed(
-        found, minute=START + LAST - minutes + 1, load=1e6, needed=1, waste_percent_max=5
-    )
+    not_reached = observed(found, observation(START + LAST - minutes + 1, 1e6))
     assert not_reached is found
     assert next_minutes(found) == pytest.approx(next_minutes(state), rel=0.03)
 

@@ -18,7 +18,10 @@ def levels(*values, end=100):
         pytest.param(101, [2, 8], id="the next minute"),
         pytest.param(103, [2, 4, 6, 8], id="a short gap is filled linearly"),
         pytest.param(105, [2, 3.2, 4.4, 5.6, 6.8, 8], id="five minutes are filled"),
-        pytest.param(106, [2, *[MISSING] * 5, 8], id="six minutes are missing"),
+        pytest.param(
+            130, [2 + each / 5 for each in range(31)], id="a load with a value in half an hour"
+        ),
+        pytest.param(131, [2, *[MISSING] * 30, 8], id="more is missing"),
         pytest.param(100, [2], id="a known minute changes nothing"),
         pytest.param(99, [2], id="neither does an earlier one, after the clock was set back"),
         pytest.param(100 + KEPT_MINUTES + 1, [8], id="nothing is kept after a gap of eight days"),

@@ -5,9 +5,11 @@ from array import array
 import msgspec
 import pytest
 
+from scaler.extensions.forecast.combination import OPTIONS, START, combined
+from scaler.extensions.forecast.days import IN_UTC
 from scaler.extensions.forecast.features import is_unusual
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, MISSING, Levels
-from scaler.extensions.forecast.outcomes import useful, with_minute
+from scaler.extensions.forecast.outcomes import useful, with_minutes
 from scaler.extensions.forecast.reliability import LEARNING_MINUTES, verdict
 from scaler.extensions.forecast.state import (
     LEARNING,
@@ -25,7 +27,7 @@ GOOD = Sums(alone=10, added=0.4, useful=0.3, minutes=1)
 def outcomes(*minutes, of=GOOD, count=1440):
     found = Outcomes()
     for minute in (*[of] * count, *minutes):
-        found, _ = with_minute(found, minute)
+        found, _ = with_minutes(found, minute)
     return found
 
 
@@ -76,25 +78,11 @@ def test_before_that_it_learns(over, seen):
     ("over", "seen", "reason", "number"),
     [
         pytest.param(
-            outcomes(*[changed(added=1.7, useful=0.0)] * 60),
+            wasting(4.8),
             levels(),
             "TooMuchWaste",
-            "17.0 % of the replica-minutes of the last hour, more than 15 %",
-            id="a sixth of the last hour wasted",
-        ),
-        pytest.param(
-            wasting(4.1),
-            levels(),
-            "TooMuchWaste",
-            "4.1 % of the replica-minutes of the last 24 hours, more than 80 % of the allowed 5 %",
-            id="4.1 % of the last day wasted",
-        ),
-        pytest.param(
-            outcomes(of=changed(added=0.45, useful=0.08)),
-            levels(),
-            "TooLittleUse",
-            "only 18 %",
-            id="most of it was not needed",
+            "11.5 replica-hours were not needed, or are not known to be; its budget of 5 % is 12.0",
+            id="96 % of the budget used",
         ),
         pytest.param(
             outcomes(),
@@ -111,18 +99,18 @@ def test_it_is_suspended_with_the_number_that_is_too_bad(over, seen, reason, num
     assert number in found.message
 
 
-def test_little_that_was_added_is_not_judged_by_its_use():
-    assert judge(RELIABLE, over=outcomes(of=changed(added=0.09, useful=0.0))).reason == RELIABLE
-
-
-def test_what_has_no_outcome_yet_counts_as_waste():
-    """Or five minutes of it could exceed what is allowed."""
+def test_what_has_no_outcome_yet_counts_as_used():
+    """Or five minutes of it could exceed the budget."""
     unknown = Issued(
-        minute=1, features=None, predicted=0.0, addend=None, needed=1, alone=10, final=60
+        minute=1,
+        lead_minutes=5,
+        combined=combined(START, array("f", [0.0] * OPTIONS), 10.0),
+        needed=1,
+        alone=10,
+        final=60,
     )
-    assert judge(RELIABLE, over=wasting(3.8)).reason == RELIABLE
-    found = judge(RELIABLE, over=wasting(3.8), issued=(unknown,))
-    assert found.message.startswith("it wasted 4.1 %")
+    assert judge(RELIABLE, over=wasting(4.6)).reason == RELIABLE
+    assert judge(RELIABLE, over=wasting(4.6), issued=(unknown,)).reason == "TooMuchWaste"
 
 
 def test_half_an_hour_that_is_like_no_earlier_day_suspends_it():
@@ -138,7 +126,7 @@ def test_the_mean_of_half_an_hour_is_compared_not_its_minutes(factor):
     noisy = [10.0, 5.0] * (7 * MINUTES_PER_DAY // 2)
     today = [factor * each for each in noisy[:30]]
     found = Levels(values=array("f", noisy + today), end_minute=20_000_000)
-    assert is_unusual(found, 20_000_000, 0.0) == (factor in (0.33, 0.6, 3.0))
+    assert is_unusual(found, 20_000_000, 0.0, IN_UTC) == (factor in (0.33, 0.6, 3.0))
 
 
 @pytest.mark.parametrize("like", [1, 2, 7])
@@ -146,39 +134,25 @@ def test_one_earlier_day_like_the_present_is_enough(like):
     days = {day: [30.0] * MINUTES_PER_DAY for day in range(1, 9)}
     days[like] = [10.0] * MINUTES_PER_DAY
     values = [each for day in sorted(days, reverse=True) for each in days[day]] + [10.0] * 60
-    assert not is_unusual(Levels(values=array("f", values), end_minute=9), 9, 0.0)
+    assert not is_unusual(Levels(values=array("f", values), end_minute=9), 9, 0.0, IN_UTC)
 
 
 def test_a_half_hour_with_a_missing_minute_is_not_compared():
     values = [30.0] * MINUTES_PER_DAY + [10.0] * 29 + [MISSING]
-    assert not is_unusual(Levels(values=array("f", values), end_minute=9), 9, 0.0)
+    assert not is_unusual(Levels(values=array("f", values), end_minute=9), 9, 0.0, IN_UTC)
     values[-1] = 10.0
-    assert is_unusual(Levels(values=array("f", values), end_minute=9), 9, 0.0)
+    assert is_unusual(Levels(values=array("f", values), end_minute=9), 9, 0.0, IN_UTC)
 
 
 @pytest.mark.parametrize(
     ("reason", "over", "is_unusual", "expected"),
     [
-        pytest.param("TooMuchWaste", wasting(2.9), False, RELIABLE, id="2.9 % wasted"),
-        pytest.param("TooMuchWaste", wasting(3.1), False, "TooMuchWaste", id="3.1 % wasted"),
-        pytest.param(
-            "TooLittleUse",
-            outcomes(of=changed(added=0.05, useful=0.0)),
-            False,
-            RELIABLE,
-            id="little is left of what it added",
-        ),
-        pytest.param(
-            "TooLittleUse",
-            outcomes(of=changed(added=0.07, useful=0.0)),
-            False,
-            "TooLittleUse",
-            id="more is left of it",
-        ),
+        pytest.param("TooMuchWaste", wasting(3.9), False, RELIABLE, id="78 % of the budget used"),
+        pytest.param("TooMuchWaste", wasting(4.1), False, "TooMuchWaste", id="82 % used"),
         pytest.param("UnusualLoad", outcomes(), False, RELIABLE, id="a day is like the present"),
         pytest.param("UnusualLoad", outcomes(), True, "UnusualLoad", id="none is"),
         pytest.param(
-            "UnusualLoad", wasting(3.1), False, "UnusualLoad", id="but it would waste too much"
+            "UnusualLoad", wasting(4.1), False, "UnusualLoad", id="but its budget is used"
         ),
     ],
 )

@@ -2,7 +2,6 @@
 
 import pytest
 
-from scaler.extensions.forecast.bound import KEPT_ERRORS
 from scaler.extensions.forecast.state import RELIABLE
 from tests.unit.scaler.extensions.forecast.loads import DAY, daily, learnt, noise, states
 
@@ -89,7 +88,6 @@ def test_a_lost_day_suspends_the_forecast_until_an_hour_of_load_is_known(minutes
     seen = [each for each in range(AT + DAY + minutes_after) if not AT <= each < AT + DAY]
     state = learnt(daily, seen)
     assert state.verdict.reason == expected
-    assert len(state.errors.by_age) <= KEPT_ERRORS
 
 
 GENTLE = {

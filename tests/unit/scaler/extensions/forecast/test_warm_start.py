@@ -62,10 +62,9 @@ def online(minutes, state=None, shape=daily):
     memory = ForecastMemory(state=state or new())
     for minute in minutes:
         load = Load(total=shape(minute), per_replica=PER_REPLICA)
-        found = foresee(dry_run, memory.state, load, (START + minute) * 60.0 + 7.0)
+        found = foresee(dry_run, POLICY, memory.state, load, (START + minute) * 60.0 + 7.0)
         # The highest count of the metric alone in the scale-down window of five minutes.
-        alone, _ = remembered(found, dry_run, POLICY, memory, stabilized=0, others=0)
-        stabilized = max(alone.state.alone_by_minute)
+        stabilized = max(found.state.alone_by_minute)
         memory, _ = remembered(found, dry_run, POLICY, memory, stabilized=stabilized, others=0)
     return memory.state
 
