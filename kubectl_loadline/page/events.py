@@ -5,6 +5,7 @@ from datetime import datetime
 import msgspec
 
 from kubectl_loadline.decisions.metric_names import in_prometheus_words
+from wire.api import kube_json
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +59,7 @@ def marks(body: bytes, *, start: float, end: float) -> tuple[Mark, ...]:
             reason=each.reason,
             message=in_prometheus_words(each.message),
         )
-        for each in msgspec.json.decode(body, type=_EventList).items
+        for each in kube_json.decode(body, _EventList).items
         if (at := each.at) is not None and start <= at <= end
     ]
     return tuple(sorted(found, key=lambda mark: mark.at))

@@ -70,7 +70,7 @@ class GivenIdentity:
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
-    expiration_seconds: float = EXPIRATION_SECONDS
+    expiration_seconds: float = 0.0
 
 
 class _Status(msgspec.Struct, frozen=True):
@@ -107,7 +107,7 @@ class RequestedToken:
         if now_seconds >= self._renewed_at_seconds:
             issued = await self._request()
             self._token = issued.status.token
-            lifetime_seconds = issued.spec.expiration_seconds
+            lifetime_seconds = issued.spec.expiration_seconds or EXPIRATION_SECONDS
             self._renewed_at_seconds = now_seconds + RENEWAL_RATIO * lifetime_seconds
         return ClusterAccess(server="", authorization=f"Bearer {self._token}")
 

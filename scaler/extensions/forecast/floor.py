@@ -15,13 +15,13 @@ _EXTRA_REPLICAS_MIN = 2
 
 
 class Floor(msgspec.Struct, frozen=True, kw_only=True):
-    """At least so many replicas, but at most `room` more than there would be without: what the budget allows.
+    """At least so many replicas, but at most `allowed_extra` more than there would be without: what the budget allows.
 
     `needed` is the exact count that the expected load needs. `extra_ratio` is one more limit, None for none.
     """
 
     needed: float
-    room: int = INT32_MAX
+    allowed_extra: int = INT32_MAX
     extra_ratio: float | None = None
 
     @property
@@ -34,7 +34,7 @@ def lifted(replicas: int, floor: Floor | None) -> int:
     """Never fewer. A target at zero stays there: only its metrics start it."""
     if floor is None or replicas <= 0:
         return replicas
-    most = min(replicas + floor.room, INT32_MAX)
+    most = min(replicas + floor.allowed_extra, INT32_MAX)
     if floor.extra_ratio is not None:
         extra = math.ceil(replicas * (1.0 + floor.extra_ratio))
         most = min(most, max(replicas + _EXTRA_REPLICAS_MIN, extra))

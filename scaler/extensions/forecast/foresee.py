@@ -113,7 +113,7 @@ def remembered(
         after=after,
         verdict=state.verdict,
         day=state.outcomes.day,
-        room=0 if floor is None else floor.room,
+        allowed_extra=0 if floor is None else floor.allowed_extra,
         budget_used=budget_of(state, rules.budget_percent).used_share,
         replayed_minutes=_replayed_minutes(state),
     )
@@ -155,7 +155,7 @@ def _floor(found: Foreseen, rules: ForecastRules) -> Floor | None:
     minutes = found.state.issued[-1].minutes if found.state.issued else 1
     return Floor(
         needed=found.needed,
-        room=budget_of(found.state, rules.budget_percent).replicas(minutes),
+        allowed_extra=budget_of(found.state, rules.budget_percent).replicas(minutes),
         extra_ratio=rules.extra_ratio,
     )
 

@@ -145,7 +145,7 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         return ForecastFloor(
             Floor(
                 needed=step.bound / load.per_replica,
-                room=step.room,
+                allowed_extra=step.allowed_extra,
                 extra_ratio=rules.extra_ratio,
             )
         )

@@ -162,7 +162,7 @@ class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
     """What a forecast added, or would have added: `before` and `after` are replicas, after stabilization.
 
     `load` and `bound` are in the metric's unit; `bound` is the load within `lead_seconds` that replicas are wanted for, and
-    `floor` these replicas, None while there is no bound. `room`: the budget allows so many more replicas. `budget_used`: the share
+    `floor` these replicas, None while there is no bound. `allowed_extra`: the budget allows so many more replicas. `budget_used`: the share
     of the budget of 24 hours.
     """
 
@@ -177,7 +177,7 @@ class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
     after: int
     verdict: Verdict
     day: Sums
-    room: int = 0
+    allowed_extra: int = 0
     budget_used: float = 0.0
     replayed_minutes: int = 0
     """How many of the minutes of `day` are of recorded history, which the scaler has not read itself."""

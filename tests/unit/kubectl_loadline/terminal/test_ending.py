@@ -114,7 +114,7 @@ def test_a_kind_that_cannot_be_listed_may_have_a_problem(api_server, capsys):
     api_server.documents[within(LAS, "shop")] = collection(autoscaler("web"))
     api_server.refused.add(within(HPAS, "shop"))
     assert main(["status", "--problems"]) == 1
-    assert "without a kind" in capsys.readouterr().err
+    assert "a kind is missing from the list" in capsys.readouterr().err
 
 
 def test_problems_of_one_autoscaler_is_a_wrong_flag(capsys):

@@ -114,7 +114,7 @@ def test_an_upgrade_is_noticed_within_five_minutes_without_any_watch(caplog):
         version = virtual_time.run(following(Server("36", "37"), READ_SECONDS + 1, shown=shown))
     assert version.settings.upstream == NEWEST
     assert shown == [("1.36", "1.36"), ("1.37", "1.37")]
-    assert "the API server has Kubernetes 1.37, it was 1.36" in caplog.text
+    assert "the API server runs Kubernetes 1.37, it was 1.36" in caplog.text
 
 
 def test_a_watch_that_opens_has_the_version_read_again_after_seconds_but_not_more_often():

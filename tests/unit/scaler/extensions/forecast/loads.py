@@ -57,8 +57,8 @@ def states(
         )
         floor = None
         if state.bound is not None:
-            room = budget_of(state, budget).replicas(1)
-            floor = Floor(needed=state.bound / per_replica, room=room)
+            allowed_extra = budget_of(state, budget).replicas(1)
+            floor = Floor(needed=state.bound / per_replica, allowed_extra=allowed_extra)
         final = lifted(needed, floor) if state.verdict.counts_as_acting else needed
         state = counted(state, alone=needed, final=final)
         yield state
