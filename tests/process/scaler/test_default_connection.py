@@ -47,6 +47,7 @@ def register(cluster: Cluster, adapter: DirectAdapter, *, is_verified: bool) -> 
     apiservices.wait_until_available(cluster, name)
 
 
+@pytest.mark.deviation("direct-metrics", "streamed-metrics", "reaction")
 def test_metrics_are_streamed_and_a_change_brings_the_reconcile_forward(default_scaler):
     scaler = default_scaler("--sync-period=20s")
     scaler.reaches("streamed_metrics", 1)

@@ -11,8 +11,8 @@ from adapter.fetch.response_budget import ResponseBudget
 from adapter.model import Backend, BackendRef, Plan, ResultKind, Sending, Series
 from adapter.ports import QueryFailed
 from testbed.waiting import until
-from tests.unit.adapter.fetch.canned import CannedServer, answer, raw, vector
-from wire.prometheus.access import FileCredentials, unix_url
+from tests.unit.adapter.fetch.canned import answer, raw, vector
+from wire.prometheus.access import FileCredentials
 
 PLAN = Plan('sum by (pod) (rate(x{a="b"}[1m]))')
 
@@ -392,11 +392,3 @@ async def test_a_large_result_that_waits_for_others_too_long_says_so(server, mon
     assert failed.value.retryable
     assert (await client.evaluate(PLAN)).samples
     await client.close()
-
-
-async def test_prometheus_behind_a_unix_socket_is_queried(tmp_path, connect):
-    async with CannedServer().listening_at(tmp_path / "prometheus socket") as local:
-        client = connect(url=unix_url(tmp_path / "prometheus socket", "/prefix"))
-        await client.evaluate(PLAN)
-    (request,) = local.requested
-    assert (request.path, request.headers["Host"]) == ("/prefix/api/v1/query", "localhost")

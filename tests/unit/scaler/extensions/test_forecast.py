@@ -8,23 +8,25 @@ from hypothesis import strategies as st
 from scaler.algorithm.decision import NotNeeded
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.readings import ExternalValues, MetricFailed
-from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Behavior
-from scaler.api.forecast import ForecastSpec
-from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
-from scaler.extensions.forecast.levels import appended
-from scaler.extensions.forecast.load_levels import NO_LEVELS
 from scaler.extensions.forecast.outcomes import summed
 from scaler.extensions.forecast.state import (
     RELIABLE,
-    Forecast,
     ForecastMemory,
     Outcomes,
     Sums,
     Verdict,
+)
+from tests.unit.scaler.extensions.forecast.expected_forecasts import (
+    LA,
+    LOAD,
+    MAY_ACT,
+    MINUTE,
+    expecting,
+    forecasting,
 )
 from tests.unit.scaler.extensions.forecast.loads import issued, rising
 from tests.unit.scaler.objects import (
@@ -40,7 +42,6 @@ from tests.unit.scaler.objects import (
     of_object,
     of_pods,
     recommended,
-    replaced,
     resource,
     rules,
     samples,
@@ -49,41 +50,8 @@ from tests.unit.scaler.objects import (
     value,
 )
 
-LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 GONE = MetricFailed("no metrics returned from external metrics API")
-LOAD = named(external(average("10")), "load")
 SUSPENDED = Verdict(reason="TooMuchWaste", message="it wasted 6.1 %, more than 5 %")
-MAY_ACT = Verdict(reason=RELIABLE, message="82 % were needed")
-MINUTE = int(NOW // 60)
-
-
-def forecasting(*metrics, mode="Add", min_replicas=1, max_replicas=100, behavior=None, **fields):
-    of = spec(
-        *(metrics or (LOAD,)),
-        min_replicas=min_replicas,
-        max_replicas=max_replicas,
-        behavior=behavior,
-    )
-    return replaced(of, forecast=ForecastSpec(metric="load", mode=mode, **fields))
-
-
-def expecting(
-    of, bound, *, verdict=MAY_ACT, memory=None, age_minutes=0, day_replica_minutes=7200.0
-):
-    """A memory with a forecast of this minute, so that the load of this reconcile does not replace it."""
-    rules_ = effective(of, LA).rules["forecast"]
-    state = Forecast(
-        identity=rules_.identity,
-        lead_minutes=rules_.lead_minutes,
-        levels=appended(NO_LEVELS, MINUTE - age_minutes, 1.0),
-        bound=bound,
-        verdict=verdict,
-        solved_at_minute=MINUTE,
-        outcomes=Outcomes(day=Sums(alone=day_replica_minutes, minutes=1440)),
-    )
-    return msgspec.structs.replace(
-        memory or recommended((1, 900)), states={"forecast": ForecastMemory(state=state)}
-    )
 
 
 def decision(of, load, bound, *, replicas=5, now=NOW, readings=None, **expected):

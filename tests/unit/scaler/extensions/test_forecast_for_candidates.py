@@ -5,7 +5,8 @@ import pytest
 from scaler.algorithm.readings import ExternalValues
 from scaler.api.autoscaler import Behavior, CandidateSpec
 from scaler.api.candidate import CandidateStep
-from tests.unit.scaler.extensions.test_forecast import decision, forecasting
+from tests.unit.scaler.extensions.forecast.expected_forecasts import forecasting
+from tests.unit.scaler.extensions.test_forecast import decision
 from tests.unit.scaler.objects import at_most, average, external, named, replaced, rules
 
 ONE_MORE = Behavior(scale_up=rules(at_most("Pods", 1, 60)), scale_down=rules())
