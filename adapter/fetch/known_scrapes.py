@@ -40,7 +40,7 @@ _FOR_LEARNING: Final = Sending(lane=Lane.COMMAND, may_post=True, seconds_max=5.0
 class _Known:
     """What is known of one plan."""
 
-    __slots__ = ("learned_again_seconds", "evaluated_seconds", "observed", "scrapes")
+    __slots__ = ("evaluated_seconds", "learned_again_seconds", "observed", "scrapes")
 
     def __init__(self) -> None:
         self.evaluated_seconds = float("-inf")
