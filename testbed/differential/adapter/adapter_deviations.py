@@ -177,9 +177,9 @@ def not_found_before_listing(case: Case) -> bool:
 
 
 def own_version(case: Case) -> bool:
-    """/version describes Loadline, in the forms that Loadline supports."""
+    """/version describes Loadline and what it offers, in the forms that Loadline supports."""
     return case.request.target.split("?")[0] == "/version" and (
-        case.upstream.document.keys() == case.loadline.document.keys()
+        {*case.upstream.document, "offers"} == case.loadline.document.keys()
         or (case.loadline.status == 406 and "as=" in case.request.accept)
     )
 

@@ -12,7 +12,7 @@ from adapter.diagnosis.check_report import SCHEMA, Report, RuleReport
 from testbed import ports
 from testbed.cluster import Cluster
 from testbed.exporter import Exporter
-from testbed.prometheus import PrometheusServer
+from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
 
 Checked = Callable[..., tuple[int, Report]]
@@ -128,21 +128,23 @@ def test_a_rule_whose_requests_would_fail_says_why(checked, mine, kind, rule, re
     assert message in printed.get(reason, ""), report
 
 
-def test_a_range_that_is_too_short_for_the_scrape_interval_is_a_warning(
-    checked, exporter, prometheus, mine
-):
-    """This Prometheus scrapes each second."""
-    for pod in ("web-1", "web-2"):
-        exporter.increase(f"{mine}_seen_total", 5.0, namespace="shop", pod=pod)
-    until(lambda: prometheus.query(f"rate({mine}_seen_total[5s])"), what="a rate")
-    rule = "metrics:\n- {name: seen, describes: pods, query: 'sum by (namespace, pod) (rate(MINE_seen_total[RANGE]))'}\n"
-    _, report = checked(rule.replace("MINE", mine).replace("RANGE", "5s"))
-    assert only_rule(report).findings == ()
-    _, report = checked(rule.replace("MINE", mine).replace("RANGE", "1s"))
-    exporter.remove(f"{mine}_seen_total")
+def test_a_range_that_is_too_short_for_the_scrape_interval_is_a_warning(checked, tmp_path):
+    options = PrometheusOptions(scrape_interval_seconds=2.0)
+    rule = "metrics:\n- {name: seen, describes: pods, query: 'sum by (namespace, pod) (rate(seen_total[RANGE]))'}\n"
+    with (
+        Exporter() as exporter,
+        PrometheusServer(options, directory=tmp_path / "prometheus") as prometheus,
+    ):
+        prometheus.add_target(exporter.target)
+        exporter.increase("seen_total", 5.0, namespace="shop", pod="web-1")
+        scrapes = "changes(timestamp(seen_total)[10m:1s]) >= 2"
+        until(lambda: prometheus.query(scrapes), what="three scrapes")
+        _, report = checked(rule.replace("RANGE", "10s"), url=prometheus.url)
+        assert only_rule(report).findings == ()
+        _, report = checked(rule.replace("RANGE", "3s"), url=prometheus.url)
     [finding] = [each for each in only_rule(report).findings if each.reason == "ShortRange"]
-    assert "the range [1s] of" in finding.message
-    assert finding.fix.startswith("Use [4s]")
+    assert "the range [3s] of seen_total is shorter than two scrape intervals" in finding.message
+    assert finding.fix.startswith("Use [8s]")
 
 
 def test_a_pod_that_is_gone_is_not_the_fault_of_the_rule(checked, exporter, prometheus, mine):
