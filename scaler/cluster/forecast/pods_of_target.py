@@ -1,8 +1,8 @@
 """Which recorded pods were those of a target, by their names: Prometheus knows neither their labels nor their owners.
 
 A Deployment names its ReplicaSets after itself and the hash of the pod template, and a ReplicaSet its pods after itself and
-five random characters. The hash is a 32-bit number in decimal whose digits are written as `456789bcdf` (upstream's
-`rand.SafeEncodeString`), so the pods of another workload with a longer name, such as a Job `web-migrate`, have other names.
+five random characters. The hash is a 32-bit number in decimal whose digits are written as `456789bcdf` (upstream encodes
+it so to spell no words), so the pods of another workload with a longer name, such as a Job `web-migrate`, have other names.
 """
 
 import re
