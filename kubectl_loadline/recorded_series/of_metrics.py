@@ -13,7 +13,12 @@ from kubectl_loadline.backtest.recording import columns_of
 from kubectl_loadline.cluster.manifests import Manifest
 from kubectl_loadline.recorded_series.files import Samples, UnusableSeries, read_csv, read_range
 from kubectl_loadline.recorded_series.found import RecordedSeries, StartUp
-from kubectl_loadline.recorded_series.prometheus import PrometheusServer, SeriesClient, TimeSpan
+from kubectl_loadline.recorded_series.prometheus import (
+    SCRAPE_SECONDS,
+    PrometheusServer,
+    SeriesClient,
+    TimeSpan,
+)
 from kubectl_loadline.recorded_series.queries import (
     Selected,
     delay_of,
@@ -182,7 +187,7 @@ def _from_prometheus(
             if name not in queries
         }
         found = read_samples(client, wanted, span)
-        scrape = client.scrape_seconds(span.end_unix_seconds)
+        scrape = client.scrape_seconds(span.end_unix_seconds) or SCRAPE_SECONDS
         return RecordedSeries(
             recording=recording_of(found.samples, found.sources, given.step, expected=ANY_METRIC),
             queries={name: query.promql for name, query in queries.items()},

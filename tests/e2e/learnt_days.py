@@ -38,7 +38,8 @@ def learnt_days(
     is_raised = [(minute - now) % MINUTES_PER_DAY in raised_minutes for minute in range(first, now)]
     values = array("f", (RAISED if each else USUAL for each in is_raised))
     interval = Sums(alone=100.0, added=4 * wasted_percent, useful=3 * wasted_percent, minutes=10)
-    is_wasteful = wasted_percent > rules.budget_percent
+    # It is suspended from 95 % of its budget on.
+    is_wasteful = wasted_percent >= 0.95 * rules.budget_percent
     state = Forecast(
         identity=rules.identity,
         lead_minutes=rules.lead_minutes,

@@ -358,7 +358,7 @@ def test_the_page_has_the_decision_of_the_running_scaler(loadline, tmp_path):
         assert "by the Deployment loadline-system/s-loadline-scaler." in decision
         assert 'name="value.plugin_queue"' in decision
         what_if = get(f"la/{SHOP}/web/what-if?value.plugin_queue=65000")
-        assert "shop/web goes from 4 to 7 replicas." in what_if
+        assert "Goes from 4 to 7 replicas." in what_if
         # It scrapes no metrics of the scaler here.
         assert "in its status" in get(f"la/{SHOP}/web/series")
 

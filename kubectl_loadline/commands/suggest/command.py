@@ -28,7 +28,7 @@ from kubectl_loadline.commands.backtest.options import add_history_flags, amount
 from kubectl_loadline.commands.suggest.recorded_series import query_of, recorded_series
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import sends_credentials
-from kubectl_loadline.recorded_series.prometheus import SCRAPE_SECONDS, SeriesUnavailable
+from kubectl_loadline.recorded_series.prometheus import SCRAPE_SECONDS_MAX, SeriesUnavailable
 from kubectl_loadline.suggest.knee import full_load
 from kubectl_loadline.suggest.proposal import Choices, Workload, autoscaler_of, manifest_of
 from kubectl_loadline.suggest.search import Problem, searched
@@ -232,7 +232,7 @@ def _rules(choices: Choices, history: RecordedSeries) -> dict[str, Any]:
         return {}
     if choices.is_external:
         return {"metrics": [{"name": name, "query": history.queries[name]}]}
-    range_ = history.ranges.get(name) or fitting_range(SCRAPE_SECONDS)
+    range_ = history.ranges.get(name) or fitting_range(SCRAPE_SECONDS_MAX)
     rule = {"name": name, "describes": "pods", "query": query_of(name, range_)}
     return {"metrics": [{**rule, "window": range_}]}
 

@@ -16,7 +16,12 @@ from kubectl_loadline.recorded_series.of_metrics import (
     span_of,
     start_up_of,
 )
-from kubectl_loadline.recorded_series.prometheus import SeriesClient, TimeSpan
+from kubectl_loadline.recorded_series.prometheus import (
+    SCRAPE_SECONDS,
+    SCRAPE_SECONDS_MAX,
+    SeriesClient,
+    TimeSpan,
+)
 from kubectl_loadline.recorded_series.queries import (
     Selected,
     delay_of,
@@ -83,7 +88,7 @@ def _from_prometheus(
         ranges = _ranges(client, matchers, span)
         wanted = _wanted(matchers, ranges, dict(given.query), any_autoscaler)
         found = read_samples(client, wanted, span)
-        scrape = client.scrape_seconds(span.end_unix_seconds)
+        scrape = client.scrape_seconds(span.end_unix_seconds) or SCRAPE_SECONDS
         metrics = [name for name in found.samples if name not in (REPLICAS, READY_REPLICAS)]
         return RecordedSeries(
             recording=recording_of(found.samples, found.sources, given.step, expected=OF_PODS),
@@ -103,7 +108,9 @@ def _ranges(client: SeriesClient, matchers: str, span: TimeSpan) -> dict[str, st
     ]
     until = span.end_unix_seconds
     return {
-        name_of(each): fitting_range(client.scrape_seconds(until, f"{each}{{{matchers}}}"))
+        name_of(each): fitting_range(
+            client.scrape_seconds(until, f"{each}{{{matchers}}}") or SCRAPE_SECONDS_MAX
+        )
         for each in counters[:SERIES_MAX]
     }
 
