@@ -53,11 +53,11 @@ def test_a_rule_is_replaced_only_where_equal_values_are_proven(mine, prometheus,
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done
     printed = done.stderr.splitlines()
-    assert printed[0] == f"rules[0] becomes {mine}_requests_per_second: equal values of 4 objects"
-    assert printed[1] == f"rules[1] becomes {mine}_depth: equal values of 4 objects"
-    assert printed[2].startswith("rules[2] stays: ")
-    assert printed[3] == "rules[3] stays: Prometheus has no series for it; `check` says why"
-    assert printed[4].startswith("externalRules[0] stays: ")
+    assert printed[0] == f"rules[0] is replaced by {mine}_requests_per_second: the values of 4 objects are equal"
+    assert printed[1] == f"rules[1] is replaced by {mine}_depth: the values of 4 objects are equal"
+    assert printed[2].startswith("rules[2] is kept: ")
+    assert printed[3] == "rules[3] is kept: Prometheus has no series for it; `check` says why"
+    assert printed[4].startswith("externalRules[0] is kept: ")
 
     new = yaml.safe_load(done.stdout)
     assert [rule["seriesQuery"].split("{")[0] for rule in new["rules"]] == [
