@@ -53,7 +53,10 @@ def test_a_rule_is_replaced_only_where_equal_values_are_proven(mine, prometheus,
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done
     printed = done.stderr.splitlines()
-    assert printed[0] == f"rules[0] is replaced by {mine}_requests_per_second: the values of 4 objects are equal"
+    assert (
+        printed[0]
+        == f"rules[0] is replaced by {mine}_requests_per_second: the values of 4 objects are equal"
+    )
     assert printed[1] == f"rules[1] is replaced by {mine}_depth: the values of 4 objects are equal"
     assert printed[2].startswith("rules[2] is kept: ")
     assert printed[3] == "rules[3] is kept: Prometheus has no series for it; `check` says why"
