@@ -6,7 +6,7 @@ from array import array
 import msgspec
 
 from scaler.api.autoscaler import AutoscalerSpec
-from scaler.extensions.forecast.combination import OPTIONS, START
+from scaler.extensions.forecast.combination import AS_LEARNT
 from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
 from scaler.extensions.forecast.rules import forecast_rules
@@ -18,11 +18,6 @@ USUAL, RAISED = 60.0, 120.0
 # Of the minutes after now.
 RAISED_MINUTES = range(3, 60)
 AS_YESTERDAY = (0.0, 1.0) + (0.0,) * (FEATURES - 2)
-# Only the learnt expert, without a margin, and nothing beyond it.
-AS_LEARNT = (
-    (0.0, 0.0, 1.0, *[0.0] * (OPTIONS - 2)),
-    (1.0, *[0.0] * (len(START[1]) - 1)),
-)
 
 
 def learnt_days(

@@ -41,6 +41,11 @@ def _start(options: Sequence[int]) -> Shares:
 
 
 START = tuple([_start(each) for each in STAGES])
+AS_LEARNT: tuple[Shares, ...] = (
+    (0.0, 0.0, 1.0, *[0.0] * (OPTIONS - 2)),
+    (1.0, *[0.0] * len(_BEYOND_LEARNT)),
+)
+"""Only the learnt expert, without a margin, and nothing beyond it."""
 
 
 class Combined(msgspec.Struct, frozen=True, kw_only=True):

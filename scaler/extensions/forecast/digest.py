@@ -1,7 +1,7 @@
 """A forecast as text of about 10 KB, to continue from after a restart.
 
 The levels of eight days by five minutes (mean and peak, as logarithms in one byte each), the weights, the shares of the
-options, and the outcomes of a day. Version 2 had no options: it continues with the shares of a new forecast.
+options, and the outcomes of a day. Without shares, as programs of before wrote it, it continues with the learnt expert.
 """
 
 import base64
@@ -11,7 +11,7 @@ from array import array
 
 import msgspec
 
-from scaler.extensions.forecast.combination import START, Shares
+from scaler.extensions.forecast.combination import AS_LEARNT, START, Shares
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, MISSING, Levels
 from scaler.extensions.forecast.outcomes import summed
 from scaler.extensions.forecast.state import (
@@ -24,8 +24,9 @@ from scaler.extensions.forecast.state import (
     Verdict,
 )
 
-VERSION = 3
-_WITHOUT_OPTIONS = 2
+VERSION = 2
+# Programs of before read this field, and not those at the end.
+_ALPHA = 0.5
 SLOT_MINUTES = 5
 # One that ends later would not learn for too long.
 AHEAD_MINUTES_MAX = 60
@@ -50,11 +51,12 @@ class _Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     peaks: bytes
     moments: Moments
     weights: tuple[float, ...]
-    shares: tuple[Shares, ...] | float
+    alpha: float
     intervals: bytes
     verdict: Verdict
     alone_by_minute: tuple[int, ...]
     recorded: Recorded | None = None
+    shares: tuple[Shares, ...] | None = None
 
 
 def digest_of(state: Forecast) -> str:
@@ -76,13 +78,14 @@ def digest_of(state: Forecast) -> str:
         peaks=_bytes(peaks, lowest, scale),
         moments=state.moments,
         weights=state.weights,
-        shares=state.shares,
+        alpha=_ALPHA,
         intervals=array(
             "f", [n for each in state.outcomes.intervals for n in _numbers(each)]
         ).tobytes(),
         verdict=state.verdict,
         alone_by_minute=state.alone_by_minute,
         recorded=state.recorded,
+        shares=state.shares,
     )
     return base64.b64encode(zlib.compress(msgspec.msgpack.encode(digest))).decode()
 
@@ -119,7 +122,7 @@ def _continued(found: _Digest) -> Forecast:
         alone_by_minute=found.alone_by_minute,
         digest_minute=found.end_minute,
         recorded=found.recorded,
-        shares=START if isinstance(found.shares, float) else found.shares,
+        shares=AS_LEARNT if found.shares is None else found.shares,
     )
 
 
@@ -135,9 +138,8 @@ def _decompressed(text: str) -> bytes:
 def _is_possible(digest: _Digest) -> bool:
     """Whether this version may have made it: a user with write access to the status can store another one."""
     features = len(digest.weights), len(digest.moments.responses), len(digest.moments.products)
-    known = digest.version in (VERSION, _WITHOUT_OPTIONS)
     return (
-        known
+        digest.version == VERSION
         and _are_shares(digest.shares)
         and len(digest.means) == len(digest.peaks) <= SLOTS_MAX
         and 0 < digest.lead_minutes <= LEAD_MINUTES_MAX
@@ -145,9 +147,9 @@ def _is_possible(digest: _Digest) -> bool:
     )
 
 
-def _are_shares(shares: tuple[Shares, ...] | float) -> bool:
-    """Whether there is one for each option. Those of version 2 are a number."""
-    if isinstance(shares, float):
+def _are_shares(shares: tuple[Shares, ...] | None) -> bool:
+    """Whether there is one for each option, or none at all."""
+    if shares is None:
         return True
     if [len(each) for each in shares] != [len(each) for each in START]:
         return False
