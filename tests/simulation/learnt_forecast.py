@@ -10,7 +10,7 @@ from functools import cache
 import msgspec
 
 from scaler.api.autoscaler import AutoscalerSpec
-from scaler.extensions.forecast.combination import OPTIONS, START
+from scaler.extensions.forecast.combination import AS_LEARNT
 from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
 from scaler.extensions.forecast.rules import forecast_rules
@@ -23,11 +23,6 @@ DAYS = 8
 SUSPENDED = "Suspended"
 # What follows is what followed yesterday.
 AS_YESTERDAY = (0.0, 1.0) + (0.0,) * (FEATURES - 2)
-# Only the learnt expert, without a margin, and nothing beyond it.
-AS_LEARNT = (
-    (0.0, 0.0, 1.0, *[0.0] * (OPTIONS - 2)),
-    (1.0, *[0.0] * (len(START[1]) - 1)),
-)
 GOOD = Sums(alone=100.0, added=4.0, useful=3.0, minutes=10)
 WASTEFUL = Sums(alone=100.0, added=60.0, useful=15.0, minutes=10)
 
