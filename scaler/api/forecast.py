@@ -25,6 +25,7 @@ class ForecastSpec(JsonObject, frozen=True, kw_only=True):
     budget_percent: int | None = None
     max_extra_percent: int | None = None
     max_waste_percent: int | None = None
+    time_zone: str = ""
 
 
 class ForecastDay(JsonObject, frozen=True, kw_only=True):

@@ -32,7 +32,9 @@ NOT_A_LOAD = "spec.forecast.metric: Invalid value: cannot be forecast: only a lo
 
 ACCEPTED = {
     "a forecast": forecast(),
-    "a forecast with everything": forecast(mode="Add", leadSeconds=600, budgetPercent=10),
+    "a forecast with everything": forecast(
+        mode="Add", leadSeconds=600, budgetPercent=10, timeZone="Europe/Berlin"
+    ),
     "a forecast with the former fields": forecast(maxExtraPercent=100, maxWastePercent=3),
     "a forecast of cpu": forecast({**CPU, "name": "load"}),
     "a candidate": candidate(),

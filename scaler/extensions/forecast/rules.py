@@ -8,6 +8,7 @@ import msgspec
 from scaler.api.autoscaler import AutoscalerSpec, MetricSpec
 from scaler.api.forecast import ForecastMode, ForecastSpec
 from scaler.extensions.forecast.load import why_not_load
+from scaler.extensions.time_zones import time_zone
 
 # The default of the CRD.
 LEAD_SECONDS = 300
@@ -42,6 +43,11 @@ def forecast_rules(spec: AutoscalerSpec, given: ForecastSpec) -> ForecastRules |
     else:
         problem = why_not_load(metric)
         source = _source(metric)
+    zone = None
+    try:
+        zone = time_zone(given.time_zone) if given.time_zone else None
+    except ValueError as error:
+        problem = problem or f"spec.forecast.timeZone: {error}"
     lead_seconds = LEAD_SECONDS if given.lead_seconds is None else given.lead_seconds
     lead_minutes = max(1, math.ceil(lead_seconds / 60))
     return ForecastRules(
@@ -50,6 +56,7 @@ def forecast_rules(spec: AutoscalerSpec, given: ForecastSpec) -> ForecastRules |
         lead_minutes=lead_minutes,
         budget_percent=_budget_percent(given),
         extra_ratio=_extra_ratio(given),
+        zone=zone,
         problem=problem,
         identity=f"{lead_minutes} {source}",
     )

@@ -83,9 +83,9 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         turn: Turn,
         known_replicas: tuple[int, ...] | None,
     ) -> ForecastMemory | None:
-        """Of another metric or lead, everything is learnt again."""
+        """Of another metric or lead, everything is learnt again. A mistake in the spec does not forget anything."""
         if rules.problem:
-            return None
+            return state
         if state is None or state.state.identity != rules.identity:
             return ForecastMemory(state=new_forecast(rules))
         return state

@@ -7,7 +7,6 @@ defines it: in the gap from 02:00 to 03:00, 02:30 is 03:30. A local time that oc
 from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -15,27 +14,6 @@ import msgspec
 DAY_SECONDS = 86_400
 _EPOCH_TIME = datetime(1970, 1, 1)  # noqa: DTZ001  # a local time
 _EPOCH = _EPOCH_TIME.toordinal()
-# The limit of the CRDs; longer texts are not kept.
-_NAME_LENGTH_MAX = 64
-
-
-def time_zone(name: str) -> ZoneInfo:
-    """The zone of a name of the IANA time zone database, such as Europe/Berlin. Raises ValueError."""
-    found = _zone(name) if len(name) <= _NAME_LENGTH_MAX else None
-    if found is None:
-        raise ValueError(
-            f"unknown time zone {name!r}: use a name of the IANA database, such as Europe/Berlin or UTC"
-        )
-    return found
-
-
-@lru_cache(1_024)
-def _zone(name: str) -> ZoneInfo | None:
-    """None if there is none: to find that out takes longer than to read one."""
-    try:
-        return ZoneInfo(name)
-    except (LookupError, OSError, ValueError):
-        return None
 
 
 def local_time(text: str) -> datetime:

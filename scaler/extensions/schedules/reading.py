@@ -6,11 +6,12 @@ import msgspec
 
 from scaler.api.schedules import CalendarEntry, FoundCalendar, ScheduleSpec
 from scaler.extensions.schedules.cron import cron_starts
-from scaler.extensions.schedules.local_time import instant, local_time, time_zone
+from scaler.extensions.schedules.local_time import instant, local_time
 from scaler.extensions.schedules.recurrence import FixedStarts, RecurringStarts, recurring_starts
 from scaler.extensions.schedules.recurrence_rule import parse_rule
 from scaler.extensions.schedules.windows import Schedule, Starts
 from scaler.extensions.schedules.work import Work
+from scaler.extensions.time_zones import time_zone
 
 DEFAULT_TIME_ZONE = "UTC"
 # The limits of the CRD: 50 schedules, at most 10 of them with a calendar of at most 100 entries. An object that was stored

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from scaler.extensions.schedules.cron import cron_starts, parse_cron
-from scaler.extensions.schedules.local_time import instant, instants_of_day, local_time, time_zone
+from scaler.extensions.schedules.local_time import instant, instants_of_day, local_time
 from scaler.extensions.schedules.work import Work
+from scaler.extensions.time_zones import time_zone
 from testbed.vectors import lines
 
 VECTORS = Path(__file__).parent / "cron.jsonl"

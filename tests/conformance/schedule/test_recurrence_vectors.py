@@ -6,10 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from scaler.extensions.schedules.local_time import instant, local_time, time_zone
+from scaler.extensions.schedules.local_time import instant, local_time
 from scaler.extensions.schedules.recurrence import RecurringStarts, recurring_starts
 from scaler.extensions.schedules.recurrence_rule import parse_rule
 from scaler.extensions.schedules.work import Work
+from scaler.extensions.time_zones import time_zone
 from testbed.vectors import lines
 
 VECTORS = Path(__file__).parent / "recurrence.jsonl"

@@ -4,11 +4,12 @@ import math
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from zoneinfo import ZoneInfo
 
 from scaler.extensions.forecast.budget import budget_of
 from scaler.extensions.forecast.combination import OPTIONS, combined
 from scaler.extensions.forecast.combination import START as START_SHARES
-from scaler.extensions.forecast.days import IN_UTC
+from scaler.extensions.forecast.days import day_lags
 from scaler.extensions.forecast.floor import Floor, lifted
 from scaler.extensions.forecast.learner import counted, observed
 from scaler.extensions.forecast.levels import appended
@@ -46,6 +47,7 @@ def states(
     lead: int = 5,
     per_replica: float = 10.0,
     budget: float = BUDGET,
+    zone: ZoneInfo | None = None,
 ) -> Iterator[Forecast]:
     """The forecast after each minute. It adds what its budget allows, and nothing while it is suspended."""
     state = Forecast(identity="load", lead_minutes=lead)
@@ -53,7 +55,8 @@ def states(
         load = shape(minute)
         needed = max(1, math.ceil(load / per_replica))
         state = observed(
-            state, observation(START + minute, load, per_replica=per_replica, budget=budget)
+            state,
+            observation(START + minute, load, per_replica=per_replica, budget=budget, zone=zone),
         )
         floor = None
         if state.bound is not None:
@@ -65,7 +68,12 @@ def states(
 
 
 def observation(
-    minute: int, load: float, *, per_replica: float = 10.0, budget: float = BUDGET
+    minute: int,
+    load: float,
+    *,
+    per_replica: float = 10.0,
+    budget: float = BUDGET,
+    zone: ZoneInfo | None = None,
 ) -> Observation:
     """Of a load whose metric alone has the replicas that it needs."""
     needed = math.ceil(load / per_replica)
@@ -76,7 +84,7 @@ def observation(
         alone=max(1, needed),
         most=1_000,
         budget_percent=budget,
-        lags=IN_UTC,
+        lags=day_lags(minute, zone),
     )
 
 

@@ -1,11 +1,13 @@
 """The same time of earlier days, by a wall clock."""
 
+from collections import deque
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from scaler.extensions.forecast.days import IN_UTC, day_lags
+from tests.unit.scaler.extensions.forecast.loads import DAY, START, states
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -23,3 +25,20 @@ def test_the_morning_of_a_day_with_another_length_is_compared_with_mornings(chan
 
 def test_in_utc_every_day_has_24_hours():
     assert day_lags(minute_of("2026-03-29T08:00"), None) == IN_UTC
+
+
+def offices(minute):
+    """500 from 08:00 to 18:00 in Berlin, and 100 at other times."""
+    local = datetime.fromtimestamp((START + minute) * 60, BERLIN)
+    return 500.0 if 8 <= local.hour < 18 else 100.0
+
+
+@pytest.mark.parametrize(
+    ("zone", "is_ready"), [(BERLIN, True), (None, False)], ids=["Berlin", "UTC"]
+)
+@pytest.mark.parametrize("change", ["2025-03-30", "2025-10-26"])
+def test_the_morning_after_the_clocks_change_is_met_with_a_time_zone(change, zone, is_ready):
+    """Two minutes before it. In UTC, it was an hour earlier or later on the days before."""
+    last = minute_of(f"{change}T07:58") - START
+    forecast = deque(states(offices, range(last - 6 * DAY, last + 1), zone=zone), maxlen=1)[0]
+    assert (forecast.bound > 400.0) is is_ready

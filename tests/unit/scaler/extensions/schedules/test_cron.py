@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.extensions.schedules.cron import cron_starts, parse_cron
-from scaler.extensions.schedules.local_time import local_time, time_zone
+from scaler.extensions.schedules.local_time import local_time
 from scaler.extensions.schedules.matching_days import DayStarts
+from scaler.extensions.time_zones import time_zone
 from tests.unit.scaler.extensions.schedules.searching import previous_and_next
 
 DAYS = 86_400 * 40

@@ -9,10 +9,11 @@ from scaler.api.schedules import (
     FoundCalendar,
     ScheduleSpec,
 )
-from scaler.extensions.schedules.local_time import local_time, time_zone
+from scaler.extensions.schedules.local_time import local_time
 from scaler.extensions.schedules.reading import Readable, read_on, readable
 from scaler.extensions.schedules.windows import evaluated
 from scaler.extensions.schedules.work import Work
+from scaler.extensions.time_zones import time_zone
 
 RETAIL = CalendarReference(kind="ClusterScalingCalendar", name="retail")
 SALE = CalendarEntry(

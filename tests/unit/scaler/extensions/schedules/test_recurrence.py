@@ -4,11 +4,12 @@ from datetime import datetime
 
 import pytest
 
-from scaler.extensions.schedules.local_time import instant, local_time, time_zone
+from scaler.extensions.schedules.local_time import instant, local_time
 from scaler.extensions.schedules.recurrence import FixedStarts, RecurringStarts, recurring_starts
 from scaler.extensions.schedules.recurrence_rule import parse_rule
 from scaler.extensions.schedules.windows import Starts
 from scaler.extensions.schedules.work import Work
+from scaler.extensions.time_zones import time_zone
 from tests.unit.scaler.extensions.schedules.searching import ENOUGH, previous_and_next
 
 BERLIN = time_zone("Europe/Berlin")

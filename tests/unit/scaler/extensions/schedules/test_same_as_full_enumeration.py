@@ -9,11 +9,12 @@ from dateutil.rrule import rrulestr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from scaler.extensions.schedules.local_time import instant, time_zone
+from scaler.extensions.schedules.local_time import instant
 from scaler.extensions.schedules.recurrence import RecurringStarts, recurring_starts
 from scaler.extensions.schedules.recurrence_rule import parse_rule
 from scaler.extensions.schedules.windows import YEARS_AHEAD, Schedule, evaluated
 from scaler.extensions.schedules.work import Work
+from scaler.extensions.time_zones import time_zone
 from tests.unit.scaler.extensions.schedules.searching import ENOUGH
 
 DAY = 86_400

@@ -7,10 +7,11 @@ import msgspec
 import pytest
 
 from scaler.api.schedules import CalendarEntry, CalendarSpec, FoundCalendar, ScheduleSpec
-from scaler.extensions.schedules.local_time import instant, local_time, time_zone
+from scaler.extensions.schedules.local_time import instant, local_time
 from scaler.extensions.schedules.reading import EVENTS_MAX, Readable, read_on, readable
 from scaler.extensions.schedules.windows import Scheduled, evaluated
 from scaler.extensions.schedules.work import UNITS_MAX, Work
+from scaler.extensions.time_zones import time_zone
 from testbed import worst_schedules
 
 NOW = instant(local_time("2026-11-24T10:00:30"), time_zone("Europe/Berlin"))
