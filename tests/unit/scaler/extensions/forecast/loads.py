@@ -35,9 +35,17 @@ def daily(minute: int) -> float:
     return 300.0 - 200.0 * math.cos(2 * math.pi * minute / DAY) + 5.0 * noise(minute)
 
 
-def learnt(shape: Shape, minutes: Iterable[int], *, lead: int = 5, per_replica: float = 10.0):
+def learnt(
+    shape: Shape,
+    minutes: Iterable[int],
+    *,
+    lead: int = 5,
+    per_replica: float = 10.0,
+    budget: float = BUDGET,
+) -> Forecast:
     """A forecast that has seen these minutes; the replicas are always those that the load needs."""
-    return deque(states(shape, minutes, lead=lead, per_replica=per_replica), maxlen=1)[0]
+    found = states(shape, minutes, lead=lead, per_replica=per_replica, budget=budget)
+    return deque(found, maxlen=1)[0]
 
 
 def states(
@@ -48,9 +56,10 @@ def states(
     per_replica: float = 10.0,
     budget: float = BUDGET,
     zone: ZoneInfo | None = None,
+    after: Forecast | None = None,
 ) -> Iterator[Forecast]:
     """The forecast after each minute. It adds what its budget allows, and nothing while it is suspended."""
-    state = Forecast(identity="load", lead_minutes=lead)
+    state = after or Forecast(identity="load", lead_minutes=lead)
     for minute in minutes:
         load = shape(minute)
         needed = max(1, math.ceil(load / per_replica))
