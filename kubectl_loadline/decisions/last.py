@@ -24,6 +24,12 @@ from wire.process.command_line.parsing import FlagParser
 from wire.process.event_loop import run
 
 
+class _Beside(msgspec.Struct, frozen=True):
+    """What the scaler says beside the derivation; empty from scalers of before."""
+
+    metrics_connection: str = ""
+
+
 def main(arguments: Sequence[str]) -> int:
     """Print the explanation; returns 1 when it cannot be read, 2 when the command line is wrong."""
     flags = parser()
@@ -61,10 +67,12 @@ def _hint(autoscaler: str) -> str:
 
 
 def printed(body: bytes, output: str) -> str:
-    """The derivation as text or as indented JSON."""
+    """The derivation as text or as indented JSON. The text says how metrics are read only if that is not by kube-apiserver."""
     if output == "json":
         return msgspec.json.format(body, indent=2).decode()
-    return explained(decoded(body, STEP_TYPES), EXTENSIONS)
+    text = explained(decoded(body, STEP_TYPES), EXTENSIONS)
+    connection = msgspec.json.decode(body, type=_Beside).metrics_connection
+    return f"{text}\nMetrics are read {connection}." if connection.startswith("directly") else text
 
 
 async def read_decision(

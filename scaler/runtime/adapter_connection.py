@@ -127,6 +127,11 @@ class AdapterConnections:
             await self._changed.wait()
         return client
 
+    def direct_services(self) -> tuple[str, ...]:
+        """The Services, as `namespace/name`, from which metrics are read directly at present."""
+        connections = self._connections.values()
+        return tuple(sorted(each.address.service_name for each in connections if each.client))
+
     def problem(self) -> str | None:
         """Why some metrics, or all, are not read directly; None if all that is registered is, or nothing is."""
         problem = self._services.problem()

@@ -6,6 +6,7 @@ too, since the decision shows its spec, the values of its metrics and its pods.
 
 from collections.abc import Callable, Iterable
 
+import msgspec
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
@@ -22,6 +23,7 @@ from wire.serving.rendering import respond
 from wire.serving.server import Delegates, Server
 
 DECISIONS = "/debug/decisions"
+METRICS_CONNECTION = "metrics_connection"
 
 
 def scaler_server(
@@ -36,9 +38,13 @@ def scaler_server(
     ready: Iterable[Check],
     kind: WatchedKind,
     derivation: Callable[[str], Derivation | None],
+    metrics_connection: Callable[[], str],
     background: BackgroundTasks,
 ) -> Server:
-    """The server, not yet started; `kind` is that of the autoscalers. Raises `ServingConfigError`."""
+    """The server, not yet started. Raises `ServingConfigError`.
+
+    `kind` is that of the autoscalers. `metrics_connection` says how metrics are read at present.
+    """
     server = Server(
         options,
         delegates,
@@ -52,7 +58,7 @@ def scaler_server(
     )
 
     async def decision(request: web.Request) -> web.Response:
-        """The derivation as JSON."""
+        """The derivation as JSON, with `metrics_connection` beside its fields."""
         namespace, name = request.match_info["namespace"], request.match_info["name"]
         await server.authorizer.authorize(request[USER], _getting(kind, namespace, name))
         key = f"{namespace}/{name}"
@@ -62,7 +68,9 @@ def scaler_server(
                 f"no decision on {key}: it does not exist, this scaler does not watch its namespace, "
                 "another replica reconciles it, or it has not been reconciled yet"
             )
-        return respond(request, encoded(found))
+        fields = msgspec.json.decode(encoded(found), type=dict[str, msgspec.Raw])
+        body = msgspec.json.encode({**fields, METRICS_CONNECTION: metrics_connection()})
+        return respond(request, body)
 
     server.app.router.add_get(DECISIONS + "/{namespace}/{name}", decision)
     return server

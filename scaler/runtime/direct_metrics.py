@@ -49,6 +49,14 @@ class DirectMetrics:
         if self._options is not None and self._options.streams != NEVER:
             self.stream = MetricStream(monotonic)
 
+    def summary(self) -> str:
+        """How metrics are read at present, to go on after "Metrics are read"."""
+        services = () if self.route is None else self.route.direct_services()
+        if not services:
+            return "through kube-apiserver"
+        streamed = 0 if self.stream is None else self.stream.responses
+        return f"directly from Service {' and '.join(services)}, {streamed} of them streamed"
+
     def checks(self) -> tuple[Check, ...]:
         """For /readyz, where they only inform: kube-apiserver serves what is not read directly."""
         if self.route is None:

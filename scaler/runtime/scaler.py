@@ -278,6 +278,7 @@ class Scaler:
             ),
             kind=self._options.settings.kind,
             derivation=self._reconciler.derivation,
+            metrics_connection=self._direct.summary,
             background=self._background,
         )
         await server.start()

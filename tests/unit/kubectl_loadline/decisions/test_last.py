@@ -1,8 +1,11 @@
-"""`loadline-scaler why` from outside the cluster: the error names the command that finds the scaler."""
+"""`loadline-scaler why`: what it prints of a decision, and which error names the command that finds the scaler."""
 
+import msgspec
 import pytest
 
+from kubectl_loadline.decisions.last import printed
 from scaler.__main__ import main
+from scaler.algorithm.derivation import Derivation, encoded
 
 KUBECONFIG = """
 apiVersion: v1
@@ -26,3 +29,24 @@ def test_an_error_names_the_command_that_finds_the_scaler(flags, code, tmp_path,
     arguments = [f"--kubeconfig={tmp_path / 'config'}", "--server=https://127.0.0.1:1", *flags]
     assert main(["why", "shop/web", *arguments]) == code
     assert capsys.readouterr().err.endswith("kubectl loadline why web -n shop\n")
+
+
+@pytest.mark.parametrize(
+    ("connection", "shown"),
+    [
+        pytest.param(
+            "directly from Service monitoring/adapter, 2 of them streamed",
+            "Metrics are read directly from Service monitoring/adapter, 2 of them streamed.",
+            id="directly",
+        ),
+        pytest.param("through kube-apiserver", "", id="as the HPA controller reads them"),
+        pytest.param(None, "", id="a scaler of before"),
+    ],
+)
+def test_a_connection_to_an_adapter_is_shown_under_the_decision(connection, shown):
+    decision = encoded(Derivation(autoscaler="shop/web", made_at_unix_seconds=0.0, branch=""))
+    without = printed(decision, "text")
+    if connection is not None:
+        document = msgspec.json.decode(decision) | {"metrics_connection": connection}
+        decision = msgspec.json.encode(document)
+    assert printed(decision, "text").removeprefix(without).strip() == shown

@@ -201,6 +201,7 @@ async def test_an_adapter_that_fails_the_check_is_not_used(connected, failure, c
     made.failure = failure
     await made.settled()
     assert not made.serves(CUSTOM)
+    assert made.connection.direct_services() == ()
     assert "metrics are read through kube-apiserver" in caplog.text
 
 
@@ -244,6 +245,7 @@ async def test_every_adapter_is_read_directly_by_default(connected):
     assert made.connection.reader(*EXTERNAL).address.service_name == KEDA
     assert (made.gauge(), made.gauge(KEDA)) == (1, 1)
     assert made.connection.problem() is None
+    assert made.connection.direct_services() == tuple(sorted(("monitoring/adapter", KEDA)))
 
 
 async def test_an_adapter_that_reviews_tokens_as_kube_apiserver_gets_one_for_kube_apiserver(

@@ -44,6 +44,7 @@ async def started(tmp_path):
             ready=(),
             kind=kind,
             derivation=decided,
+            metrics_connection=lambda: "through kube-apiserver",
             background=BackgroundTasks(),
         )
         await server.start(port=0)
@@ -70,6 +71,7 @@ async def test_a_user_who_may_get_the_autoscaler_reads_the_decision(started):
     api, served = await started(LOAD_AUTOSCALERS, "loadautoscalers")
     code, body = await served.get(PATH, headers=TOKEN)
     assert (code, json.loads(body)["autoscaler"]) == (200, "shop/web")
+    assert json.loads(body)["metrics_connection"] == "through kube-apiserver"
     reviewed = api.reviews[-1]["spec"]["resourceAttributes"]
     assert (reviewed["verb"], reviewed["namespace"], reviewed["name"]) == ("get", "shop", "web")
 
