@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 
 from benchmarks.forecast_policies import policies
@@ -21,15 +22,18 @@ DAYS = 9
 SHIFT_FROM, SHIFT_TO = 5 * MINUTES_PER_DAY + 600, 6 * MINUTES_PER_DAY + 600
 PER_REPLICA = 20.0
 START_UP_SECONDS, DELAY_SECONDS = 120, 60
+MORNING_DAY = 8
+HOURS = (0, 8, 8.07, 11.5, 12, 13, 13.5, 17, 20, 22, 22.03, 22.33, 22.36, 24)
+LEVELS = (100, 110, 600, 620, 450, 450, 640, 600, 100, 100, 400, 400, 100, 100)
 LEAD_SECONDS = START_UP_SECONDS + 2 * DELAY_SECONDS
 # A Thursday, 00:00 UTC.
 START = 20_000 * MINUTES_PER_DAY * STEP_SECONDS
 
 
 def load(minute: int) -> float:
-    """From 100 at night to 700 in the afternoon, steepest at eight, with a fifth of a percent of noise per minute."""
-    day = 2 * math.pi * (minute / MINUTES_PER_DAY - 0.6)
-    value = 100 + 600 / (1 + math.exp(-4 * math.cos(day)))
+    """100 at night; 600 from 08:00, within four minutes; 450 at noon; back to 100 until 20:00; a batch at 22:00. With some noise."""
+    hour = minute % MINUTES_PER_DAY / 60
+    value = float(np.interp(hour, HOURS, LEVELS))
     value *= 1 + 0.02 * math.sin(minute * 12.9898) + 0.03 * math.sin(minute / 7)
     return value / 3 if SHIFT_FROM <= minute < SHIFT_TO else value
 
@@ -44,25 +48,32 @@ def main(file: Path) -> None:
         list(replay(policy.autoscaler(PER_REPLICA), policy.settings, trace, setup))
         for policy in (found["HPA"], found["Loadline forecast"])
     )
-    figure, (of_replicas, of_added) = plt.subplots(
-        2, 1, figsize=(11, 6), sharex=True, height_ratios=(3, 1), layout="constrained"
+    figure, (of_replicas, of_added, of_morning) = plt.subplots(
+        3, 1, figsize=(11, 8), height_ratios=(3, 1, 2), layout="constrained"
     )
+    of_added.sharex(of_replicas)
     days = [(each.unix_seconds - START) / 86400 for each in plain]
     demand = [each / PER_REPLICA for each in loads]
-    of_replicas.fill_between(days, demand, color=DEMAND.light, alpha=0.28, lw=0, label="demand")
-    for colour, label, steps in (
-        (CURRENT, "ready without a forecast", plain),
-        (FORECAST, "ready with a forecast", forecast),
-    ):
-        of_replicas.plot(days, _ready(steps), color=colour.light, linewidth=1.1, label=label)
-    of_replicas.set_ylabel("replicas")
-    of_replicas.set_ylim(bottom=0)
+    hours = [(each - MORNING_DAY) * 24 for each in days]
+    for axes, times in ((of_replicas, days), (of_morning, hours)):
+        label = "demand" if axes is of_replicas else ""
+        axes.fill_between(times, demand, color=DEMAND.light, alpha=0.28, lw=0, label=label)
+        for colour, name, steps in (
+            (CURRENT, "ready without a forecast", plain),
+            (FORECAST, "ready with a forecast", forecast),
+        ):
+            label = name if axes is of_replicas else ""
+            axes.plot(times, _ready(steps), color=colour.light, linewidth=1.1, label=label)
+        axes.set_ylabel("replicas")
+        axes.set_ylim(bottom=0)
+    of_morning.set_xlim(7.8, 8.3)
+    of_morning.set_xlabel(f"hours of day {MORNING_DAY}")
     figure.legend(loc="outside upper left", ncols=3, frameon=False)
     of_added.fill_between(days, _added(forecast), color=FORECAST.light, step="post", lw=0.8)
     of_added.set_ylim(bottom=0)
     of_added.set_ylabel("added by\nthe forecast")
-    for axes in (of_replicas, of_added):
-        axes.margins(x=0)
+    of_replicas.set_xlim(0, DAYS)
+    for axes in (of_replicas, of_added, of_morning):
         axes.spines[["top", "right"]].set_visible(False)
     of_added.set_xlabel("days")
     _mark(forecast, days, of_replicas, of_added)
