@@ -360,7 +360,7 @@ def test_the_page_has_the_decision_of_the_running_scaler(loadline, tmp_path):
         what_if = get(f"la/{SHOP}/web/what-if?value.plugin_queue=65000")
         assert "Goes from 4 to 7 replicas." in what_if
         # It scrapes no metrics of the scaler here.
-        assert "in its status" in get(f"la/{SHOP}/web/series")
+        assert "Prometheus has no metrics of the scaler for it." in get(f"la/{SHOP}/web/series")
 
 
 def test_kubectl_completes_the_names_of_autoscalers(loadline):
