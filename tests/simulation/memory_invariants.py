@@ -139,8 +139,23 @@ def _starts(run: Run) -> Iterator[Start]:
             if first.target != plan.key:
                 continue
             if first.process != before:
-                yield _start(run, plan, first)
+                start = _start(run, plan, first)
+                if not _continues(run, start):
+                    yield start
             before = first.process
+
+
+def _continues(run: Run, start: Start) -> bool:
+    """Whether the process has not claimed the namespace again since it reconciled the HPA before.
+
+    A user has deleted its Lease, so that another one could claim it: it goes on with what it knows until it notices.
+    """
+    first = start.first
+    return any(
+        (each.process, each.target) == (first.process, first.target)
+        and start.claimed_at <= each.at < first.at
+        for each in run.journal.target_requests
+    )
 
 
 def _start(run: Run, plan: AutoscalerPlan, first: TargetRequest) -> Start:
