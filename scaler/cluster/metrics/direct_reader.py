@@ -23,6 +23,8 @@ WAIT_DEADLINES: Final = 0.5
 NOT_AUTHENTICATED: Final = 401
 # kube-apiserver decides by the permissions of the scaler, which may be others than those that the adapter sees.
 FORBIDDEN: Final = 403
+# The adapter has too many clients to review, or cannot have a token reviewed now: kube-apiserver needs no review there.
+NOT_REVIEWED: Final = (429, 503)
 # How long a group is read through kube-apiserver in a namespace where a direct request was forbidden.
 FORBIDDEN_PAUSES: Final = BackoffLimits(initial_seconds=10.0, max_seconds=300.0, jitter_ratio=0.2)
 FORBIDDEN_MAX: Final = 10_000
@@ -104,6 +106,8 @@ class DirectReader:
                 raise _NoAnswerError from error
             if error.code == FORBIDDEN:
                 self._forbid(place, error.message)
+                raise _NoAnswerError from error
+            if error.code in NOT_REVIEWED:
                 raise _NoAnswerError from error
             self._telemetry.direct_requests_total.labels("answered").inc()
             raise

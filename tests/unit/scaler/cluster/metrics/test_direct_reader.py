@@ -8,7 +8,15 @@ import pytest
 from scaler.cluster.metrics.direct_reader import DirectReader
 from scaler.cluster.telemetry import Telemetry
 from tests.fakes import virtual_time
-from wire.api.status import StatusError, Unavailable, forbidden, not_found, unauthorized
+from wire.api.status import (
+    StatusError,
+    Unavailable,
+    failure,
+    forbidden,
+    not_found,
+    service_unavailable,
+    unauthorized,
+)
 
 PATH = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/pods/*/rps"
 PARAMS = {"labelSelector": "app=web"}
@@ -99,7 +107,7 @@ async def test_an_error_of_the_adapter_is_the_answer_as_it_is_through_kube_apise
 
 
 @pytest.mark.parametrize(
-    ("failure", "reported"),
+    ("error", "reported"),
     [
         pytest.param(Unavailable("connection refused"), ["connection refused"], id="no connection"),
         pytest.param(
@@ -108,13 +116,15 @@ async def test_an_error_of_the_adapter_is_the_answer_as_it_is_through_kube_apise
             id="token not accepted",
         ),
         pytest.param(forbidden("no"), [], id="not allowed"),
+        pytest.param(failure(429, "too many wait for a review"), [], id="too many strangers"),
+        pytest.param(service_unavailable("no review"), [], id="the token cannot be reviewed"),
     ],
 )
 async def test_a_request_that_the_adapter_does_not_answer_is_sent_to_kube_apiserver(
-    failure, reported
+    error, reported
 ):
     world = World()
-    world.adapter.failure = failure
+    world.adapter.failure = error
     assert await world.get() == b"kube-apiserver"
     assert world.failures == reported
     assert world.count("failed") == 1
