@@ -14,7 +14,7 @@ import msgspec
 
 from testbed.soak.regressions import Regression, record, today
 from tests.simulation import large
-from tests.simulation.adapter_scenarios import faults_with_adapter, with_adapter
+from tests.simulation.adapter_scenarios import faults_with_adapter, with_adapter, with_streams
 from tests.simulation.added_faults import ADDED, with_added
 from tests.simulation.date_scenarios import with_dates
 from tests.simulation.faults import Fault
@@ -35,6 +35,7 @@ SECONDS_PER_HOUR = 3600
 PROGRESS_SEEDS = 100
 FLAGS = {
     "adapter": "the adapter serves the metrics, from a model of Prometheus",
+    "streams": "with --adapter: it streams them",
     "fields": "the autoscalers have additional fields",
     "dates": "additional fields and schedules in local time, often when clocks change or a year ends",
     "hpas": "the autoscalers are HPAs, whose memories are stored in ScalingMemory objects",
@@ -47,6 +48,7 @@ FLAGS = {
 SCENARIOS: dict[str, Callable[[int], Scenario]] = {
     "": scenario_of,
     "adapter": with_adapter,
+    "adapter streams": with_streams,
     "fields": with_fields,
     "dates": with_dates,
     "shards": with_shards,
@@ -57,6 +59,7 @@ SCENARIOS: dict[str, Callable[[int], Scenario]] = {
 
 FAULTS: dict[str, Callable[[Scenario], tuple[Fault, ...]]] = {
     "adapter": faults_with_adapter,
+    "adapter streams": faults_with_adapter,
     "fields": faults_with_fields,
     "dates": faults_with_fields,
     "hpas": faults_with_hpas,
@@ -64,7 +67,7 @@ FAULTS: dict[str, Callable[[Scenario], tuple[Fault, ...]]] = {
 }
 """Those with faults of their own."""
 
-WITHOUT_ADDED = ("adapter", "fields", "dates")
+WITHOUT_ADDED = ("adapter", "adapter streams", "fields", "dates")
 
 
 def scenario_for(flags: str, seed: int) -> Scenario:
@@ -124,7 +127,9 @@ def main(arguments: Sequence[str]) -> int:
         return run_large(given.objects, seed=given.seed or 0)
     chosen = " ".join(flag for flag in FLAGS if getattr(given, flag))
     if _chosen_by(chosen) not in SCENARIOS:
-        parser.error("only --hpas, --shards and flags that add faults can be combined")
+        parser.error(
+            "only --hpas and --shards, --adapter and --streams, and flags that add faults can be combined"
+        )
     if added_by(chosen) and _chosen_by(chosen) in WITHOUT_ADDED:
         parser.error(
             "--adapter, --fields and --dates cannot be combined with flags that add faults"

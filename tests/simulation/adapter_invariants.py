@@ -104,7 +104,8 @@ def queries_are_shared(run: Run) -> Iterator[Violation]:
             yield Violation(invariant="queries are shared", at=query.at, what=what)
         if query.is_answered:
             answered[query.process, query.text] = query
-    yield from _many_queries(run)
+    if not run.scenario.is_streamed:
+        yield from _many_queries(run)
 
 
 def _many_queries(run: Run) -> Iterator[Violation]:

@@ -10,6 +10,9 @@ from tests.simulation.faults import FIRST_FAULT_SECONDS, Fault
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.metrics_apis import CUSTOM, EXTERNAL
 from tests.simulation.scenario import (
+    AGGREGATOR,
+    DIRECT,
+    STREAMED,
     AdapterPlan,
     AutoscalerPlan,
     Scenario,
@@ -28,7 +31,7 @@ def with_adapter(seed: int) -> Scenario:
     plan = AdapterPlan(
         scrape_seconds=rng.choice((1.0, 2.0, 5.0)),
         rules=rng.choice(("named", "discovered")),
-        path=random.Random(f"adapter path {seed}").choice(("aggregator", "direct")),
+        path=random.Random(f"adapter path {seed}").choice((AGGREGATOR, DIRECT)),
     )
     count = len(scenario.autoscalers) + rng.choice((0, 1, 2))
     autoscalers = tuple(_autoscaler(rng, number, scenario) for number in range(count))
@@ -37,6 +40,13 @@ def with_adapter(seed: int) -> Scenario:
         scenario, adapter=plan, autoscalers=autoscalers,
         end=scenario.calm_at + 150.0 + settling + 10 * scenario.period,
     )  # fmt: skip
+
+
+def with_streams(seed: int) -> Scenario:
+    """The same, with metrics that the adapter streams."""
+    scenario = with_adapter(seed)
+    plan = msgspec.structs.replace(scenario.adapter, path=STREAMED) if scenario.adapter else None
+    return msgspec.structs.replace(scenario, adapter=plan)
 
 
 def faults_with_adapter(scenario: Scenario, theme: Sequence[str] = ()) -> tuple[Fault, ...]:

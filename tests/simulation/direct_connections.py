@@ -16,9 +16,11 @@ from tests.simulation.metrics_apis import GROUPS, Measured, metric_of
 from tests.simulation.network import Request, Response, whole_request, whole_response
 from tests.simulation.rights import SCALER
 from tests.simulation.sockets import Call, SocketEnd
+from tests.simulation.streams import Stream, Streamed
 from tests.simulation.timeline import Listening, ProcessLoop, Timeline
 
 PORT = 7443
+SWITCHING_PROTOCOLS = 101
 SERVICE = ("monitoring", "loadline-adapter")
 HOST = f"{SERVICE[1]}.{SERVICE[0]}.svc"
 
@@ -97,8 +99,15 @@ class _Direct:
             accepted=shared.accepted,
         )
         self.end.on_closed.append(self._hung_up)
+        self._stream: Stream | None = None
+        """After the request to watch metrics."""
 
     def _from_scaler(self, data: bytes) -> None:
+        if self._stream is not None:
+            self._stream.sent(data, self._shared.timeline.now)
+            if not self._shared.hangs:
+                self.call.send(data)
+            return
         self._sent += data
         request, self._sent = whole_request(self._sent, self._process, self._shared.timeline.now)
         if request is not None:
@@ -110,9 +119,16 @@ class _Direct:
     def _from_adapter(self, data: bytes) -> None:
         if self._shared.hangs:
             return
+        if self._stream is not None:
+            self._stream.received(data, self._shared.timeline.now)
+            self.end.send(data)
+            return
         self._received += data
         response, self._received = whole_response(self._received)
-        if response is not None:
+        if response is not None and response.status == SWITCHING_PROTOCOLS:
+            self._stream = Stream(self._note_streamed)
+            self._stream.received(self._received, self._shared.timeline.now)
+        elif response is not None:
             self._note_response(response)
         self.end.send(data)
 
@@ -136,6 +152,24 @@ class _Direct:
                     is_direct=True,
                 )
             )
+
+    def _note_streamed(self, streamed: Streamed) -> None:
+        now, journal, measured = self._shared.timeline.now, self._shared.journal, streamed.measured
+        journal.measurements.append(
+            Measurement(
+                at=now, process=self._process, target=measured.target, group=measured.group, document=streamed.document,
+                value=metrics_apis.total(streamed.document), sent_at=streamed.sent_at, is_streamed=True,
+            )
+        )  # fmt: skip
+        if not streamed.is_new:
+            return
+        journal.say(now, f"{self._process} gets {streamed.code} streamed for {measured.target}")
+        journal.served.append(
+            Served(
+                at=now, sent_at=streamed.sent_at, user=SCALER, namespace=measured.namespace, group=measured.group,
+                target=measured.target, status=streamed.code, document=streamed.document,
+            )
+        )  # fmt: skip
 
     def _note_response(self, response: Response | None) -> None:
         request, self._request = self._request, None

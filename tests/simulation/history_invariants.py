@@ -97,6 +97,7 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         for each in run.journal.measurements
         if each.target == plan.key
         and each.value is not None
+        and not each.is_streamed
         and _leads(run, each)
         and not run.may_have_rival(each.target, each.at)
         and each.at - each.sent_at < deadline_seconds(run, plan)

@@ -80,6 +80,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """The sum of what it returned. None: nothing, or no usable answer."""
     sent_at: float
     """When the request left the process."""
+    is_streamed: bool = False
+    """Whether it was sent without a request: it is not known which reconcile has used it."""
 
 
 class StatusWritten(msgspec.Struct, frozen=True, kw_only=True):

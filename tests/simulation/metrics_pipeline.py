@@ -17,7 +17,7 @@ from tests.simulation.network import Connection, Request, Response, Tunnel
 from tests.simulation.process import Process
 from tests.simulation.prometheus_model import PORT, PrometheusModel
 from tests.simulation.rights import EVERYWHERE, SCALER, VISITOR, Rights
-from tests.simulation.scenario import AdapterPlan, Scenario
+from tests.simulation.scenario import AGGREGATOR, STREAMED, AdapterPlan, Scenario
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Listening, Timeline
 from tests.simulation.workloads import Workload
@@ -74,9 +74,9 @@ class MetricsPipeline:
         self.tunnels: dict[int, Tunnel] = {direct_connections.PORT: self._direct.connect}
         self.scaler_flags: tuple[str, ...] = ()
         """Of the scaler, besides its own."""
-        if plan.path == "direct":
+        if plan.path != AGGREGATOR:
             direct_connections.register(cluster, SERVED_GROUPS, authority.certificate)
-            self.scaler_flags = self._direct_flags()
+            self.scaler_flags = self._direct_flags(streams=plan.path == STREAMED)
 
     def start(self, replicas: Iterable[Process]) -> None:
         """The replicas of the scaler can connect to the adapter, Prometheus scrapes, the adapter starts, the visitor visits."""
@@ -184,7 +184,7 @@ class MetricsPipeline:
             address=address, certificate=certificate,
         )  # fmt: skip
 
-    def _direct_flags(self) -> tuple[str, ...]:
+    def _direct_flags(self, *, streams: bool) -> tuple[str, ...]:
         file = self.adapter.directory / "token"
         file.write_text(direct_connections.token())
         self.rights.users[direct_connections.token()] = SCALER
@@ -192,8 +192,7 @@ class MetricsPipeline:
             f"--adapter-service={'/'.join(direct_connections.SERVICE)}",
             f"--adapter-url=https://127.0.0.1:{direct_connections.PORT}",
             f"--adapter-token-file={file}",
-            # The connections are read as requests and responses, by which the reconciles are judged.
-            "--stream-metrics=never",
+            f"--stream-metrics={'auto' if streams else 'never'}",
         )
 
     def _publish_trust(self, cluster: Cluster, authority: Authority) -> None:

@@ -66,6 +66,9 @@ class AutoscalerPlan(msgspec.Struct, frozen=True, kw_only=True):
         return self.up is not None and self.down is not None
 
 
+AGGREGATOR, DIRECT, STREAMED = "aggregator", "direct", "streamed"
+
+
 class AdapterPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How the adapter runs, and the Prometheus behind it."""
 
@@ -73,7 +76,7 @@ class AdapterPlan(msgspec.Struct, frozen=True, kw_only=True):
     rules: str
     """One of `adapter_rules.BY_NAME`."""
     path: str
-    """How the scaler reads its metrics: through the `aggregator` or `direct`."""
+    """How the scaler reads its metrics: through the `AGGREGATOR`, `DIRECT` without a stream, or `STREAMED`."""
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +107,11 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     calm_at: float
     """From here on there are no faults, and soon the load keeps still."""
     end: float
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the adapter sends metrics without a request, so that the judge does not see which reconcile uses them."""
+        return self.adapter is not None and self.adapter.path == STREAMED
 
     @property
     def renew_seconds(self) -> float:

@@ -13,7 +13,7 @@ import msgspec
 from tests.hpa_model.normalization import Changed, Recommended, Remembered, normalized
 from tests.simulation.cluster import Document
 from tests.simulation.fields import Fields
-from tests.simulation.history_invariants import ROUNDING_SECONDS, created
+from tests.simulation.history_invariants import ROUNDING_SECONDS, created, window_of
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Bounds, ScaleWritten, TargetVersion
 from tests.simulation.reconciles import Reconcile, reconciles_of, wanted
@@ -52,7 +52,12 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=1)
 def judged(run: Run) -> tuple[Judged, ...]:
-    """Those of a run. They are kept for the second invariant, which saves an eighth of the time of a seed."""
+    """Those of a run. They are kept for the second invariant, which saves an eighth of the time of a seed.
+
+    None of streamed metrics: what a reconcile was given is not seen.
+    """
+    if run.scenario.is_streamed:
+        return ()
     found = []
     for plan in run.scenario.autoscalers:
         if has_hpa_rules(plan.fields):
@@ -121,9 +126,10 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
 
     The count that a process finds first counts as a recommendation, if it remembers none, as when it learns late that the
     autoscaler was created again. While nothing is reconciled, the
-    last recommendation continues.
+    last recommendation continues. To a process that claims the namespace, it is the one that was stored last.
     """
     recommended: list[Recommended] = []
+    wanted_at: list[tuple[float, set[int]]] = []
     begun, before, latest = set[tuple[str, float, float]](), set[int](), 0.0
     for each in sorted(reconciles, key=lambda each: each.at):
         versions = run.targets_known(plan.key, each.at)
@@ -140,12 +146,38 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
             begun.add(memory)  # else it may remember those of the autoscaler before
         if counts:
             before, latest = counts, each.at
+            wanted_at.append((each.at, counts))
+    recommended += _stored_last(run, plan, wanted_at)
     changed = [
         Changed(each.at, each.after - each.read.replicas)
         for each in run.journal.scales
         if each.target == plan.key
     ]
     return History(recommended=tuple(recommended), changed=tuple(changed))
+
+
+def _stored_last(
+    run: Run, plan: AutoscalerPlan, wanted_at: Sequence[tuple[float, set[int]]]
+) -> Iterator[Recommended]:
+    """What lasted, as far as a process can read, until it claimed the namespace: writes of the memory may have failed since.
+
+    If that is longer ago than the window, another count shows that the one before went on.
+    """
+    stores = [each.at for each in run.stores_of_memories if each.key == plan.key]
+    for claim in run.journal.held(plan.namespace):
+        stored_at = max((each for each in stores if each <= claim.at), default=0.0)
+        is_recent = claim.at - stored_at <= window_of(run, plan)
+        if claim.process and (
+            is_recent or _replicas(run, plan, claim.at) == _replicas(run, plan, stored_at)
+        ):
+            known = [counts for at, counts in wanted_at if at <= stored_at]
+            yield from (Recommended(claim.at, each) for each in (known[-1] if known else ()))
+
+
+def _replicas(run: Run, plan: AutoscalerPlan, at: float) -> int | None:
+    """How many were wanted of its target at this moment."""
+    versions = [each.replicas for each in run.journal.targets[plan.key] if each.at <= at]
+    return versions[-1] if versions else None
 
 
 def _claimed_without_memory_at(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> float:

@@ -51,6 +51,35 @@ def test_a_memory_that_would_have_been_stored_again_is_incomplete():
     assert remembered(3, known=(3,), stored_seconds_ago=latest + 1) == [2, 3]
 
 
+@pytest.mark.deviation("restart-memory")
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        pytest.param((15,), [13], id="the process went on to another count"),
+        pytest.param((15, 13), [15], id="the process was scaling to its last recommendation"),
+        pytest.param((), [15], id="no count is known"),
+    ],
+)
+def test_an_old_recommendation_does_not_last_if_the_count_shows_that_the_process_went_on(
+    known, expected
+):
+    """Its statuses could not be written for longer than the window, so only the count is known, and it is not scaled up again."""
+    within = NOW - WINDOW
+    stored = StoredMemory(
+        history=History(
+            recommendations=(
+                Recommendation(
+                    replicas=15, since_unix_seconds=NOW - 900, until_unix_seconds=NOW - 800
+                ),
+            )
+        ),
+        known_replicas=known,
+    )
+    found = restored(stored, policy_of(spec(), FLAGS), replicas=13, now_unix_seconds=NOW)
+    steps = found.recommendations or ()
+    assert [each.replicas for each in steps if each.until_unix_seconds > within] == expected
+
+
 @pytest.mark.parametrize("window_seconds", [0, 20])
 def test_a_memory_that_is_older_than_a_short_window_does_not_show_whether_the_process_ran(
     window_seconds,
