@@ -1,4 +1,4 @@
-"""The budget of a forecast, on loads that nobody has chosen."""
+"""The budget of a forecast, on random loads."""
 
 import pytest
 from hypothesis import given, settings
@@ -9,7 +9,7 @@ from tests.unit.scaler.extensions.forecast.loads import DAY, learnt, states
 
 FIRST = 3 * DAY + 30
 BUDGETS = [1.0, 3.0, 10.0, 30.0]
-# Whether the load of an hour is as it was before, from the fourth day on.
+# Whether an hour has its batch, from the fourth day on.
 hours = st.lists(st.booleans(), min_size=8, max_size=36)
 
 
@@ -23,23 +23,23 @@ def after_three_days():
     return {each: learnt(each_hour, range(FIRST), budget=each) for each in BUDGETS}
 
 
-def spent_by_minute(after_three_days, as_before, budget):
+def spent_by_minute(after_three_days, is_usual, budget):
     """The budget at each minute in which replicas were added, where the batches of some hours do not come."""
 
     def load(minute):
-        return each_hour(minute) if as_before[(minute - FIRST) // 60] else 100.0
+        return each_hour(minute) if is_usual[(minute - FIRST) // 60] else 100.0
 
-    minutes = range(FIRST, FIRST + 60 * len(as_before))
+    minutes = range(FIRST, FIRST + 60 * len(is_usual))
     for state in states(load, minutes, budget=budget, after=after_three_days[budget]):
         if state.issued[-1].final > state.issued[-1].alone:
             yield budget_of(state, budget)
 
 
-@given(as_before=hours, budget=st.sampled_from(BUDGETS))
+@given(is_usual=hours, budget=st.sampled_from(BUDGETS))
 @settings(max_examples=12, deadline=None)
-def test_what_is_added_is_within_the_budget_of_24_hours(after_three_days, as_before, budget):
+def test_what_is_added_is_within_the_budget_of_24_hours(after_three_days, is_usual, budget):
     """Also if none of the replicas whose outcome is not known yet will be needed."""
-    for spent in spent_by_minute(after_three_days, as_before, budget):
+    for spent in spent_by_minute(after_three_days, is_usual, budget):
         assert spent.used <= spent.allowed
 
 
