@@ -116,7 +116,7 @@ async def test_an_error_of_the_adapter_is_the_answer_as_it_is_through_kube_apise
             id="token not accepted",
         ),
         pytest.param(forbidden("no"), [], id="not allowed"),
-        pytest.param(failure(429, "too many wait for a review"), [], id="too many strangers"),
+        pytest.param(failure(429, "too many wait for a review"), [], id="too many unknown clients"),
         pytest.param(service_unavailable("no review"), [], id="the token cannot be reviewed"),
     ],
 )
