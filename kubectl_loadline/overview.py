@@ -18,11 +18,11 @@ def parser() -> FlagParser:
     """No flags: each command has its own."""
     return FlagParser(
         prog="kubectl loadline",
-        description="Explain, simulate and compare what Loadline's autoscalers decide, with the rights of your "
-        "kubeconfig. It finds the scaler, the adapter and Prometheus by itself.",
+        description="Explain, simulate and compare what Loadline's autoscalers decide, with the permissions of your "
+        "kubeconfig. It finds the scaler, the adapter and Prometheus automatically.",
         examples=[
             ("Why does it have this many replicas?", "kubectl loadline why web -n shop"),
-            ("Where does a metric get lost?", "kubectl loadline explain hpa/web -n shop"),
+            ("Why does a metric have no value?", "kubectl loadline explain hpa/web -n shop"),
         ],
         notes="See kubectl loadline COMMAND --help for the flags of a command.",
     )

@@ -35,7 +35,7 @@ COMMANDS: Final = (
     ),
     Command(
         name="ui",
-        summary="Serve a page on this machine with every autoscaler, its last hours and a what-if",
+        summary="Serve a page on this machine with every autoscaler, its recent history and a what-if",
         module="kubectl_loadline.commands.ui",
     ),
     Command(
@@ -87,12 +87,15 @@ def completion_parser() -> FlagParser:
     parser = FlagParser(
         prog="kubectl loadline completion",
         usage="%(prog)s SHELL",
-        description=f"Print a script that completes kubectl-loadline, for {shells}. After `kubectl loadline`, the completion "
-        "of kubectl works without it.",
+        description=f"Print a completion script for kubectl-loadline ({shells}). `kubectl loadline` is completed by kubectl's own "
+        "completion, without this script.",
         examples=[
-            ("Complete in this bash", "source <(kubectl loadline completion bash)"),
             (
-                "Complete in every fish",
+                "Enable completion in the current bash session",
+                "source <(kubectl loadline completion bash)",
+            ),
+            (
+                "Enable completion in every new fish session",
                 "kubectl loadline completion fish > ~/.config/fish/completions/kubectl-loadline.fish",
             ),
         ],

@@ -1,4 +1,4 @@
-"""Several policies over the same recorded time, their scores, and how well the present spec explains what was recorded."""
+"""Several policies over the same recorded time, their scores, and how well the current spec explains what was recorded."""
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -168,7 +168,7 @@ def scored(played: Played, scenario: Scenario) -> Score:
 
 
 def fidelity(present: Played, scenario: Scenario) -> Fidelity | None:
-    """How close the replay of the present spec is to the recorded replicas; None if there are none."""
+    """How close the replay of the current spec is to the recorded replicas; None if there are none."""
     replicas = scenario.recording.replicas
     if replicas is None:
         return None

@@ -1,4 +1,4 @@
-"""How well a replay of the present spec reproduces what really happened: what the other results are worth."""
+"""How well a replay of the current spec reproduces what really happened: what the other results are worth."""
 
 from collections.abc import Sequence
 

@@ -9,7 +9,7 @@ from kubectl_loadline.backtest.text import LEGEND, text_of
 
 _CAPTIONS = {
     "load": "The load, and what a forecast expected at most.",
-    "replicas": "Replicas: demanded by the load, recorded, and of each policy.",
+    "replicas": "Replicas: demanded by the load, recorded, and set by each policy.",
     "frontier": "Replica-hours and time short, with other targets: closer to the lower left corner is better.",
 }
 _STYLE = (

@@ -48,13 +48,13 @@ def kind_of(metric: MetricSpec, given: str, query: str = "") -> MetricKind | Not
         target is None or target.average_value is None
     ):
         return NotReplayable(
-            f"{name} has no target of the type AverageValue: say what it is with --kind NAME=load, share or queue"
+            f"{name} has no target of type AverageValue: set its kind with --kind NAME=load, share or queue"
         )
     if _QUEUE.search(text) and not _RATE.search(text):
         if metric.type in (MetricSourceType.EXTERNAL, MetricSourceType.OBJECT):
             return MetricKind.QUEUE
         return NotReplayable(
-            f"{name} is a backlog of each pod: what it would be with other replicas is unknown"
+            f"{name} is a backlog per pod: what it would be with other replicas is unknown"
         )
     return MetricKind.LOAD
 

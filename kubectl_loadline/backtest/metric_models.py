@@ -67,7 +67,7 @@ def models_of(
     options: ModelOptions,
     candidates: Sequence[Autoscaler] = (),
 ) -> Models:
-    """Of all metrics of the present spec; what a replica serves, and so the demand, follows from its targets.
+    """Of all metrics of the current spec; what a replica serves, and so the demand, follows from its targets.
 
     Metrics that only candidates have are read, but do not change the demand.
     """
@@ -136,7 +136,7 @@ def replayable(autoscaler: Autoscaler, recording: Recording, models: Models) -> 
         if metric in known or (metric.formula is not None and _inputs(metric) <= names)
     ]
     if not any(not metric.is_input for metric in metrics):
-        reasons = "; ".join(models.not_replayed) or "it has only inputs"
+        reasons = "; ".join(models.not_replayed) or "all its metrics are only inputs"
         raise ValueError(f"no metric of {autoscaler.key} can be replayed: {reasons}")
     changed = msgspec.structs.replace(
         spec, metrics=tuple(metrics), mode="", suspend=None, candidate=None
@@ -239,7 +239,7 @@ def _served(metric: MetricSpec, pod_spec: PodSpec) -> tuple[float | None, str]:
     )
     if source is None:
         return None, "the metric has no source"
-    words = "9/7 of the present target"
+    words = "9/7 of the current target"
     for amount in (source.target.average_value, source.target.value):
         if amount is not None:
             return milli(amount) / 1000 * SERVED_PER_TARGET, words
@@ -252,7 +252,7 @@ def _served(metric: MetricSpec, pod_spec: PodSpec) -> tuple[float | None, str]:
     if not pod_spec.containers:
         return (
             None,
-            "what its pods request is unknown: add the target's manifest to the file of the autoscaler",
+            "the resource requests of its pods are unknown: add the target's manifest to the file of the autoscaler",
         )
     container = metric.container_resource.container if metric.container_resource else ""
     try:
@@ -277,7 +277,7 @@ def _with_idle(
     )
     if other is None:
         return model, [
-            f"{model.column}: no other load is recorded, so a pod without load is assumed to use none"
+            f"{model.column}: no other load was recorded, so an idle pod is assumed to use none"
         ]
     idle, words = idle_use(model.values, other.values, recording.ready)
     if not 0 < idle < model.served:

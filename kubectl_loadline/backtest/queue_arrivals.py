@@ -27,15 +27,15 @@ def arrivals_of(
     if service_rate is None:
         if completions is None:
             return (
-                "give what a replica completes per second with --service-rate NAME=RATE, or the query of what is "
-                "completed per second with --query NAME/completions=PROMQL"
+                "set what a replica completes per second with --service-rate NAME=RATE, or the query of the "
+                "completions per second with --query NAME/completions=PROMQL"
             )
         service_rate, rate_from = (
             _service_rate(length, ready, completions),
             "95th percentile of the completions",
         )
         if service_rate is None:
-            return "it is rarely filled, so what a replica can complete is unknown: give --service-rate NAME=RATE"
+            return "it is empty most of the time, so what a replica can complete is unknown: set --service-rate NAME=RATE"
     step = length.step_seconds
     values: list[float | None] = []
     last = 0.0

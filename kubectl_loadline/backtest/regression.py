@@ -20,16 +20,16 @@ def idle_use(use: Series, load: Series, replicas: Series) -> tuple[float, str]:
     if len({count for count, _, _ in rows}) < _LEAST_COUNTS:
         return (
             0.0,
-            "fewer than 3 replica counts are recorded, so a pod without load is assumed to use none",
+            "fewer than 3 different replica counts were recorded, so an idle pod is assumed to use none",
         )
     idle, cost = _fit(rows)
     fitted = [idle * count + cost * beside for count, beside, _ in rows]
     if _correlation(fitted, [value for _, _, value in rows]) < _LEAST_CORRELATION:
         return (
             0.0,
-            "it does not follow the load closely, so a pod without load is assumed to use none",
+            "it does not follow the load closely, so an idle pod is assumed to use none",
         )
-    return idle, f"a pod without load uses {idle:.3g}, by regression on the other load"
+    return idle, f"an idle pod uses {idle:.3g}, by regression on the other load"
 
 
 def _fit(rows: Sequence[tuple[float, float, float]]) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from kubectl_loadline.backtest.metric_models import left_out
 SCHEMA = "loadline.io/backtest/v1"
 LOW_FIDELITY = "low fidelity"
 CAUSES = (
-    "manual scaling, a spec that was changed, a rollout, another metric than the recorded one, or a wrong --start-up, "
+    "manual scaling, a changed spec, a rollout, a metric other than the recorded one, or a wrong --start-up, "
     "--delay or --kind"
 )
 
@@ -63,7 +63,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What to compare. The first policy is the present spec; `start_ups` in seconds: the median, then the others."""
+    """What to compare. The first policy is the current spec; `start_ups` in seconds: the median, then the others."""
 
     policies: tuple[Policy, ...]
     scenario: Scenario
@@ -117,11 +117,11 @@ def _warnings(found: Fidelity | None) -> Iterator[str]:
     if found is None:
         yield (
             "no replicas were recorded, so it is unknown how well the replay reproduces what happened: "
-            "give the query with --query replicas=PROMQL"
+            "set the query with --query replicas=PROMQL"
         )
     elif not found.is_trusted:
         yield (
-            f"the replay of the present spec is within one replica of what was recorded for less than {TRUSTED_PERCENT:g} % "
+            f"the replay of the current spec is within one replica of what was recorded for less than {TRUSTED_PERCENT:g} % "
             f"of the time, so do not rely on the results below. Possible causes: {CAUSES}"
         )
 
@@ -142,4 +142,4 @@ def _not_replayed(policies: Sequence[Policy], scenario: Scenario) -> Iterator[st
     yield from scenario.models.not_replayed
     for policy in policies:
         for what in left_out(policy.autoscaler, scenario.recording, scenario.models):
-            yield f"of {policy.name}: {what}"
+            yield f"{policy.name}: {what}"

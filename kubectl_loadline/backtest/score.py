@@ -26,7 +26,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     `under_timeshare`, `over_timeshare`: with fewer, or more, ready replicas than demanded. `under_accuracy`,
     `over_accuracy`: by how many, relative to the demand, on average. `instability`: where demand and supply do not
-    change in the same direction. `jitter_per_hour`: changes of the supply less those of the demand. `unserved`: of the
+    change in the same direction. `jitter_per_hour`: changes of the supply minus those of the demand. `unserved`: of the
     load. `wasted_additions`: replicas that were added and removed without having been demanded, in percent of those added.
     """
 

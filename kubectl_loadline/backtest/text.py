@@ -12,7 +12,7 @@ HEADER = (
 LEGEND = (
     "short, spare: share of the time with fewer or more ready replicas than the load demands, and by how many of them on "
     "average (depth). longest: longest time short. instability: where supply and demand do not change in the same "
-    "direction. jitter: changes of the supply less those of the demand. wasted: replicas that were added and removed "
+    "direction. jitter: changes of the supply minus those of the demand. wasted: replicas that were added and removed "
     "without being demanded. oracle: the demand, known one start-up time ahead."
 )
 
@@ -25,11 +25,11 @@ def text_of(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     yield (
         f"{report.autoscaler}: {_time(report.start_unix_seconds)} to {_time(report.end_unix_seconds)}, "
-        f"{report.decisions} decisions of each policy, one every {report.step_seconds} s"
+        f"{report.decisions} decisions per policy, one every {report.step_seconds} s"
     )
     if report.fidelity is not None:
         yield (
-            f"Fidelity: the present spec is within 1 replica of what was recorded for "
+            f"Fidelity: the current spec is within 1 replica of what was recorded for "
             f"{report.fidelity.within_one_percent:.1f} % of the time; mean error {report.fidelity.mean_error:.2f} replicas."
         )
     for warning in report.warnings:
@@ -53,10 +53,10 @@ def _assumptions(report: Report) -> Iterator[str]:
             yield f"{name} from {source}."
     yield f"Start-up time: {report.start_up_from}."
     if report.scored_from_unix_seconds > report.start_unix_seconds:
-        yield f"Scored from {_time(report.scored_from_unix_seconds)} on: until then, forecasts learn."
+        yield f"Scored from {_time(report.scored_from_unix_seconds)}: until then, forecasts learn."
     if report.censored_minutes:
         yield (
-            f"In {report.censored_minutes:g} minutes the recorded pods were almost full, so the load may have been larger: "
+            f"For {report.censored_minutes:g} minutes the recorded pods were almost saturated, so the load may have been larger: "
             f"there the results are lower bounds."
         )
     for remark in report.remarks:

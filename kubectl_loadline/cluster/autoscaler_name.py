@@ -40,7 +40,7 @@ def autoscaler_name(text: str, *, namespace: str = "") -> AutoscalerName:
         raise ValueError(f"{text!r} is not an autoscaler: write {FORMS}, and the namespace with -n")
     if inside and namespace not in ("", inside):
         raise ValueError(
-            f"{text!r} names the namespace {inside}, but -n names {namespace}: leave one of them out"
+            f"{text!r} names the namespace {inside}, but -n names {namespace}: remove one of them"
         )
     return AutoscalerName(name=name, namespace=inside or namespace, kinds=kinds)
 

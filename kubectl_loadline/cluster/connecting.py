@@ -110,7 +110,7 @@ async def existing(session: Session, target: AutoscalerName) -> tuple[WatchedKin
     kinds = " or ".join(kind.kind for kind in target.kinds)
     raise not_found(
         f"there is no {kinds} {target.name} in the namespace {namespace}: "
-        f"kubectl get {','.join(map(short_name, target.kinds))} -n {namespace}"
+        f"see kubectl get {','.join(map(short_name, target.kinds))} -n {namespace}"
     )
 
 

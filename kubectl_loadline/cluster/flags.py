@@ -12,8 +12,8 @@ from wire.kube.client import REQUEST_TIMEOUT_SECONDS
 from wire.process.command_line.parsing import FlagParser, FlagSet, duration_seconds
 
 FOUND: Final = {
-    "scaler": "the one that has the labels of the chart",
-    "adapter": "the one that the APIServices of the metrics APIs lead to",
+    "scaler": "the one with the labels of the chart",
+    "adapter": "the one that the APIServices of the metrics APIs point to",
 }
 """Which Deployment a command uses if none is named."""
 
@@ -47,14 +47,14 @@ def add_cluster_flags(parser: FlagSet) -> None:
 def add_impersonation_flags(parser: FlagSet) -> None:
     """`--as` and `--as-group`, for commands that send credentials to the API server only: no other server knows of it."""
     parser.add_argument(
-        "--as", dest="as_user", default="", metavar="USER", help="user to act as on the API server"
+        "--as", dest="as_user", default="", metavar="USER", help="user to impersonate"
     )
     parser.add_argument(
         "--as-group",
         action="append",
         default=[],
         metavar="GROUP",
-        help="group to act as, with --as (may be repeated)",
+        help="group to impersonate, with --as; may be repeated",
     )
 
 
@@ -65,14 +65,14 @@ def add_request_timeout_flag(parser: FlagSet) -> None:
         type=_timeout_seconds,
         default=REQUEST_TIMEOUT_SECONDS,
         metavar="DURATION",
-        help="limit of one request to the API server, such as 5s or 1m",
+        help="timeout of a single request to the API server, such as 5s or 1m",
     )
 
 
 def _timeout_seconds(text: str) -> float:
     seconds = float(text) if text.isdecimal() else duration_seconds(text)
     if seconds <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not more than 0")
+        raise argparse.ArgumentTypeError(f"{text!r} must be greater than 0")
     return seconds
 
 
@@ -91,7 +91,7 @@ def _impersonation(given: argparse.Namespace) -> tuple[tuple[str, str], ...]:
     """The headers of `--as` and `--as-group`. Raises ValueError for a group without a user, which the API server would refuse."""
     user, groups = getattr(given, "as_user", ""), getattr(given, "as_group", ())
     if groups and not user:
-        raise ValueError("--as-group is for the user of --as: give both")
+        raise ValueError("--as-group requires --as")
     named = (("Impersonate-User", user),) if user else ()
     return (*named, *(("Impersonate-Group", group) for group in groups))
 

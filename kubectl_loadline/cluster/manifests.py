@@ -51,7 +51,7 @@ def read_manifest(file: Path) -> Manifest:
     found = [each for each in documents if each.get("kind") in KINDS]
     if len(found) != 1:
         raise UnusableManifest(
-            f"{file}: it has {len(found) or 'no'} HorizontalPodAutoscalers or LoadAutoscalers: it must have one"
+            f"{file}: it contains {len(found) or 'no'} HorizontalPodAutoscalers or LoadAutoscalers: it must contain exactly one"
         )
     try:
         autoscaler = kube_json.decode(msgspec.json.encode(found[0]), Autoscaler)

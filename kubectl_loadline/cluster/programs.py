@@ -58,7 +58,7 @@ async def adapter_of(session: Session, named: str) -> RunningProgram:
         raise Unreachable(f"{error} Or name its Deployment with {_flag('adapter')}.") from error
     if not found:
         raise Unreachable(
-            "no APIService of a metrics API leads to a Deployment that runs loadline-adapter: install charts/adapter, "
+            "no APIService of a metrics API points to a Deployment that runs loadline-adapter: install charts/adapter, "
             f"or name the Deployment with {_flag('adapter')}"
         )
     return _only("adapter", found)
@@ -79,12 +79,12 @@ async def scaler_of(
         names = " and the ".join(map(str, installed))
         verb = "do" if len(installed) > 1 else "does"
         reason = (
-            "; kube-controller-manager does, unless you have switched its HPA controller off"
+            "; kube-controller-manager does, unless its HPA controller is disabled"
             if kind is HORIZONTAL_POD_AUTOSCALERS
-            else ": see its flags --watch and --namespace"
+            else ": check its flags --watch and --namespace"
         )
         raise Unreachable(
-            f"the {names} {verb} not reconcile {kind.kind}s of the namespace {namespace}{reason}"
+            f"the {names} {verb} not reconcile {kind.kind}s in the namespace {namespace}{reason}"
         )
     return _only("scaler", found if named else await _trusted(session, found))
 
@@ -121,18 +121,18 @@ async def pods_of(session: Session, program: RunningProgram) -> tuple[str, ...]:
     except StatusError as error:
         raise Unreachable(
             f"cannot list the pods of the {program}: {error.message}. "
-            f"You need the right to list pods in the namespace {program.namespace}."
+            f"You need permission to list pods in the namespace {program.namespace}."
         ) from error
     found = decoded(body, PodList, what="PodList").items
     names = serving([each for each in found if belongs_to(each, program)])
     if not names:
         others = (
-            "; pods with its labels belong to something else, or have another service account"
+            "; the running pods with its labels are not owned by it, or use another service account"
             if serving(found)
             else ""
         )
         raise Unreachable(
-            f"the {program} has no running pod{others}: kubectl -n {program.namespace} describe deployment {program.name}"
+            f"the {program} has no running pods{others}: run kubectl -n {program.namespace} describe deployment {program.name}"
         )
     return names
 
@@ -143,7 +143,7 @@ async def tunnel(
 ) -> AsyncIterator[ForwardedPort]:
     """A local port that is forwarded to `pod`. Raises `Unreachable`."""
     if not program.port:
-        raise Unreachable(f"the {program} does not serve: its flag --secure-port is 0")
+        raise Unreachable(f"the {program} does not listen on any port: its flag --secure-port is 0")
     async with contextlib.AsyncExitStack() as stack:
         try:
             forward = await stack.enter_async_context(
@@ -156,7 +156,7 @@ async def tunnel(
             )
         except StatusError as error:
             raise Unreachable(
-                f"cannot reach the {program}: {error.message}. You need the rights to get and create "
+                f"cannot reach the {program}: {error.message}. You need permission to get and create "
                 f"pods/portforward in the namespace {program.namespace}."
             ) from error
         except Unavailable as error:
@@ -178,7 +178,7 @@ async def _named(session: Session, program: str, named: str) -> RunningProgram:
     found = running([decoded(body, Deployment, what="Deployment")], program)
     if not found:
         raise Unreachable(
-            f"no container of the Deployment {named} has the command loadline-{program}"
+            f"no container of the Deployment {named} runs the command loadline-{program}"
         )
     return found[0]
 
@@ -206,7 +206,7 @@ async def _trusted(session: Session, found: Sequence[RunningProgram]) -> Sequenc
         trusted = [each for each in found if await _may_verify_tokens(session, each)]
     except StatusError as error:
         raise Unreachable(
-            f"whether the {names} may verify tokens, as the scaler does, cannot be read: {error.message}. {confirm}."
+            f"cannot check whether the {names} may create tokenreviews, as the scaler does: {error.message}. {confirm}."
         ) from error
     if not trusted:
         raise Unreachable(

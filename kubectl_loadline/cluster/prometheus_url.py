@@ -41,7 +41,7 @@ def add_prometheus_flag(flags: FlagSet) -> None:
         "--prometheus-url",
         default="",
         metavar="URL",
-        help="URL of Prometheus; a Service of the cluster is reached by port-forward "
+        help="URL of Prometheus; a Service in the cluster is reached by port-forward "
         "(default: that of the adapter, or the Service with the label app.kubernetes.io/name=prometheus)",
     )
 
@@ -57,7 +57,7 @@ async def prometheus_url(
     """
     if sends_credentials and not url:
         raise ValueError(
-            "your credentials for Prometheus are sent only to a URL that you give: add --prometheus-url"
+            "credentials for Prometheus are sent only to a URL that you specify: add --prometheus-url"
         )
     found = url or await _configured(session, adapter)
     address = service_address(found)
@@ -88,8 +88,8 @@ async def prometheus_url(
             )
         except (StatusError, Unavailable) as error:
             raise Unreachable(
-                f"cannot reach Prometheus at the Service {address.namespace}/{address.name}: {error.message}. You need the "
-                f"rights to get and create pods/portforward in the namespace {address.namespace}, or another --prometheus-url."
+                f"cannot reach Prometheus at the Service {address.namespace}/{address.name}: {error.message}. You need "
+                f"permission to get and create pods/portforward in the namespace {address.namespace}, or another --prometheus-url."
             ) from error
         yield url_at_socket(found, socket) if socket else forwarded_url(found, forward.local_port)
 
@@ -112,8 +112,8 @@ async def _labelled(session: Session, problem: str) -> str:
         problem, address = f"{problem}; {error.message}", None
     if address is None:
         raise Unreachable(
-            f"cannot find Prometheus: {problem}; and there is not exactly one Service with the label {SERVICE_LABELS}. "
-            "Give its URL with --prometheus-url, for example http://prometheus.monitoring.svc:9090."
+            f"cannot find Prometheus: {problem}; and no Service, or more than one, has the label {SERVICE_LABELS}. "
+            "Set its URL with --prometheus-url, for example http://prometheus.monitoring.svc:9090."
         )
     return f"http://{address.name}.{address.namespace}.svc:{address.port}"
 
@@ -140,7 +140,7 @@ async def _pod(
         names = serving(decoded(body, PodList, what="PodList").items)
         if not names:
             raise Unreachable(
-                f"the Service {namespace}/{address.name} of Prometheus has no running pod"
+                f"the Service {namespace}/{address.name} of Prometheus has no running pods"
             )
         pod = await session.client.get(f"/api/v1/namespaces/{namespace}/pods/{names[0]}")
     except StatusError as error:
@@ -148,6 +148,6 @@ async def _pod(
     port = pod_port(service, address.port, decoded(pod, PodPorts, what="Pod"))
     if port is None:
         raise Unreachable(
-            f"the Service {namespace}/{address.name} of Prometheus has no port {address.port} that leads to its pods"
+            f"the Service {namespace}/{address.name} of Prometheus has no port {address.port}, or its pods do not have the targetPort"
         )
     return names[0], port

@@ -126,5 +126,5 @@ async def _read(session: Session, path: str, *, right: str) -> bytes:
         return await session.client.get(path)
     except StatusError as error:
         raise Unreachable(
-            f"cannot find the adapter: {error.message}. You need the right to {right}."
+            f"cannot find the adapter: {error.message}. You need permission to {right}."
         ) from error

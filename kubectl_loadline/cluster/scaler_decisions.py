@@ -37,10 +37,10 @@ async def decision_of(
                 problem = error.message
                 if error.code in (401, 403):
                     problem += (
-                        ". You need the rights to get the autoscaler and the nonResourceURL /debug/decisions/*, which the "
+                        ". You need permission to get the autoscaler and the nonResourceURL /debug/decisions/*, which the "
                         f"ClusterRole {scaler.name}:why of the chart grants"
                     )
                     break
             except Unavailable as error:
                 problem = forward.problem or error.message
-    raise Unreachable(f"the {scaler} has no decision for you: {problem}")
+    raise Unreachable(f"cannot get the decision from the {scaler}: {problem}")

@@ -41,11 +41,11 @@ async def identity_of_adapter(session: Session, adapter: RunningProgram) -> Serv
         return ServerIdentity(ca_pem=verified[0].ca_pem, server_name=verified[0].host)
     if found:
         problem = (
-            f"APIService {found[0].api_service} has no caBundle, or skips the verification: see `tls` in the values of the "
+            f"APIService {found[0].api_service} has no caBundle, or sets insecureSkipTLSVerify: see `tls` in the values of the "
             "adapter's chart"
         )
     else:
-        problem = "no APIService of a metrics API leads to it"
+        problem = "no APIService of a metrics API points to it"
     raise Unreachable(
         f"the {adapter} would receive your credentials, but its certificate cannot be verified: {problem}. {SKIP}"
     )
@@ -57,14 +57,14 @@ async def identity_of_scaler(session: Session, scaler: RunningProgram) -> Server
     namespace, _, name = scaler.argument(CERTIFICATE_FLAG).partition("/")
     if not name:
         raise Unreachable(
-            f"{refused}: it has no flag {CERTIFICATE_FLAG}, which the chart sets: upgrade its release. {SKIP}"
+            f"{refused}: its flag {CERTIFICATE_FLAG}, which the chart sets, is missing: upgrade the release of the scaler chart. {SKIP}"
         )
     names = (quote(each, safe="") for each in (namespace, name))
     try:
         body = await session.client.get("/api/v1/namespaces/{}/configmaps/{}".format(*names))
     except StatusError as error:
         raise Unreachable(
-            f"{refused}: {error.message}. You need the right to get the ConfigMap {namespace}/{name}, which the ClusterRole "
+            f"{refused}: {error.message}. You need permission to get the ConfigMap {namespace}/{name}, which the ClusterRole "
             f"{scaler.name}:why of the chart grants. {SKIP}"
         ) from error
     bundle = decoded(body, CertificateConfigMap, what="ConfigMap").data.get(BUNDLE_KEY, "")

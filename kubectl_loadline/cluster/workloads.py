@@ -61,7 +61,7 @@ def read_workload(file: Path) -> FoundWorkload:
     ]
     if len(found) != 1:
         raise UnusableManifest(
-            f"{file}: it has {len(found) or 'no'} Deployments or StatefulSets: it must have one"
+            f"{file}: it contains {len(found) or 'no'} Deployments or StatefulSets: it must contain exactly one"
         )
     metadata = found[0].get("metadata") or {}
     return FoundWorkload(

@@ -83,13 +83,13 @@ async def _configuration(session: Session, adapter: RunningProgram) -> bytes:
             found = decoded(await session.client.get(path), _ConfigMap, what="ConfigMap")
         except StatusError as error:
             raise Unreachable(
-                f"cannot read the configuration of the {adapter}: {error.message}. You need the right to get configmaps "
+                f"cannot read the configuration of the {adapter}: {error.message}. You need permission to get configmaps "
                 f"in the namespace {adapter.namespace}."
             ) from error
         if file in found.data:
             return found.data[file].encode()
     raise Unreachable(
-        f"the {adapter} mounts no ConfigMap with its configuration {file or '(no flag --config)'}: give a FILE"
+        f"the {adapter} does not mount a ConfigMap with its configuration {file or '(no flag --config)'}: name a FILE"
     )
 
 
@@ -101,10 +101,10 @@ def parser() -> FlagParser:
         description="Validate the configuration of the running adapter, or files, and report what each rule yields "
         "in Prometheus, or why it yields nothing.",
         examples=[
-            ("The configuration that is running", "kubectl loadline check"),
+            ("The configuration of the running adapter", "kubectl loadline check"),
             ("A file, before it is deployed", "kubectl loadline check values.yaml --strict"),
         ],
-        notes="You need these rights: list deployments in all namespaces, or --adapter; get configmaps in the adapter's "
+        notes="Required permissions: list deployments in all namespaces, or --adapter; get configmaps in the adapter's "
         "namespace; and for Prometheus get services, list and get pods, get and create pods/portforward in its namespace.\n\n"
         "Exit code 0: the configuration is valid. 1: it is valid, but Prometheus or the cluster could not be reached. "
         "2: a flag is wrong. 3: the configuration is invalid or, with --strict, there is a warning.",

@@ -77,9 +77,9 @@ def parser() -> FlagParser:
                 "kubectl loadline explain '/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue_length'",
             ),
         ],
-        notes="You need these rights: get the autoscaler; get apiservices, or --adapter; in the adapter's namespace list "
-        "deployments and pods, get services, get and create pods/portforward; get the nonResourceURL /debug/explain; and the right to "
-        "read the metrics.\n\n"
+        notes="Required permissions: get the autoscaler; get apiservices, or --adapter; in the adapter's namespace list "
+        "deployments and pods, get services, get and create pods/portforward; get the nonResourceURL /debug/explain; and "
+        "permission to read the metrics.\n\n"
         "Exit code 0: every metric has a value. 1: one has none, or the adapter cannot be reached. 2: a flag is wrong.",
     )
     parser.add_argument(

@@ -50,7 +50,7 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
         settings, problem = await settings_for(session, kind, namespace, given.program)
         if problem:
             print(
-                f"kubectl loadline simulate: with the default flags of the scaler, because {problem}",
+                f"kubectl loadline simulate: using the default flags of the scaler, because {problem}",
                 file=sys.stderr,
             )
         simulation = Simulation(
@@ -105,7 +105,7 @@ def parser() -> FlagParser:
                 "kubectl loadline simulate la/worker -n shop --metric=queue=fails --at=2026-11-27T08:00 --replicas=12",
             ),
         ],
-        notes="Metrics that are not given are read from the metrics APIs with your rights, as are the autoscaler, the scale "
+        notes="Metrics that are not given are read from the metrics APIs with your permissions, as are the autoscaler, the scale "
         "and the pods of its target. The algorithm flags are those of the running scaler.",
     )
     parser.add_argument("autoscaler", metavar="NAME", help=f"the autoscaler: {FORMS}")

@@ -73,7 +73,7 @@ async def _serve(given: Namespace) -> int:
         address = f"http://127.0.0.1:{await _listen(runner, given.port)}/{token}/"
         where = f" in the namespace {autoscalers.namespace}" if autoscalers.namespace else ""
         print(
-            f"{len(autoscalers.rows)} autoscalers{where}. Open this address; Ctrl-C ends the command:",
+            f"{len(autoscalers.rows)} autoscalers{where}. Open this URL; press Ctrl-C to stop:",
             flush=True,
         )
         print(address, flush=True)
@@ -100,7 +100,7 @@ def parser() -> FlagParser:
     parser = FlagParser(
         prog="kubectl loadline ui",
         description="Serve a page on 127.0.0.1 with every autoscaler that you may list: its desired replicas, why, what limits it, its "
-        "last hours, and what it would decide with other values. Nothing is written.",
+        "recent history, and what it would decide with other values. Nothing is written.",
         examples=[
             ("Open the page in the browser", "kubectl loadline ui"),
             (
@@ -108,18 +108,18 @@ def parser() -> FlagParser:
                 "kubectl loadline ui --port=8080 --open=false",
             ),
         ],
-        notes="The page uses the rights of your kubeconfig: anyone who knows its address, which has a random token, can read "
-        "what you can read. Without the right to list all namespaces, it shows that of -n or of the context.",
+        notes="The page uses the permissions of your kubeconfig: anyone who knows its URL, which contains a random token, can read "
+        "what you can read. Without permission to list all namespaces, it shows the namespace of -n or of the context.",
     )
     parser.add_argument(
-        "--port", type=port, default=0, metavar="PORT", help="port (default: one that is free)"
+        "--port", type=port, default=0, metavar="PORT", help="port (default: a free port)"
     )
     parser.add_boolean("--open", default=True, help="open the page in the browser")
     parser.add_argument(
         "--scaler",
         default="",
         metavar="NAMESPACE/NAME",
-        help="Deployment of the scaler (default: $LOADLINE_SCALER, or the one that has the labels of the chart)",
+        help="Deployment of the scaler (default: $LOADLINE_SCALER, or the one with the labels of the chart)",
     )
     add_prometheus_flag(parser)
     add_cluster_flags(parser)

@@ -57,9 +57,9 @@ async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> in
             print(f"kubectl loadline why: {error}", file=sys.stderr)
             summary = _summary(body)
             if summary:
-                print(f"Its status says: {namespace}/{target.name} {summary}.", file=sys.stderr)
+                print(f"From its status: {namespace}/{target.name} {summary}.", file=sys.stderr)
             print(
-                "With your own rights: kubectl loadline simulate "
+                "With your own permissions: kubectl loadline simulate "
                 f"{short_name(kind)}/{target.name} -n {namespace}",
                 file=sys.stderr,
             )
@@ -85,7 +85,7 @@ def parser() -> FlagParser:
             ("Why does it have this many replicas?", "kubectl loadline why web -n shop"),
             ("Every number of the decision", "kubectl loadline why la/web -n shop -o json"),
         ],
-        notes="You need these rights: get the autoscaler; list deployments in all namespaces, or --scaler; in the scaler's "
+        notes="Required permissions: get the autoscaler; list deployments in all namespaces, or --scaler; in the scaler's "
         "namespace list pods, get and create pods/portforward, get the ConfigMap with its certificates; and get the nonResourceURL "
         "/debug/decisions/*.\n\n"
         "Exit code 0: there is a decision. 1: it cannot be read. 2: a flag is wrong.",

@@ -212,7 +212,7 @@ def add_simulation_flags(flags: FlagSet) -> None:
         type=_metric_value,
         action="append",
         default=[],
-        help="quantity of the metric with this name (for a metric per pod, that of each pod), or fails for a failed metric; "
+        help="value of the metric with this name, as a quantity (of one pod, if the metric is per pod), or fails for a failed metric; "
         "may be repeated",
     )
     flags.add_argument(

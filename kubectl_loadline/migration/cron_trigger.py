@@ -22,7 +22,7 @@ def schedules(
         if minutes is None:
             remarks.add(
                 f"spec.triggers[{index}]",
-                f"the time from {start!r} to {end!r} is not the same on each day",
+                f"the time from {start!r} to {end!r} is not the same every day",
                 "Add a schedule by hand: `schedule` is the start, `durationSeconds` the time to the end.",
             )
             continue

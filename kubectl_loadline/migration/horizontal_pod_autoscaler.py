@@ -32,7 +32,7 @@ def from_hpa(hpa: Mapping[str, Any], *, dry_run: bool) -> Converted:
     spec: Json = {"mode": "DryRun"} if dry_run else {}
     spec |= {name: value for name, value in given.items() if name in _FIELDS}
     for name in sorted(given.keys() - _FIELDS):
-        remarks.add(f"spec.{name}", "a LoadAutoscaler does not have this field; it is left out")
+        remarks.add(f"spec.{name}", "a LoadAutoscaler does not have this field; it is omitted")
     return Converted(
         original=original,
         autoscaler=load_autoscaler(hpa, spec),

@@ -108,7 +108,7 @@ def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
     if metadata.get("activationValue"):
         remarks.add(
             f"spec.triggers[{index}].metadata.activationValue",
-            "cpu and memory cannot start a target that has no pods; the field is left out",
+            "cpu and memory cannot scale up a target that has no pods; the field is omitted",
         )
     source: Json = {"name": trigger["type"], "target": target}
     if container := metadata.get("containerName"):
@@ -129,7 +129,7 @@ def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) 
         bounds["minReplicas"] = 1
         remarks.add(
             "spec.minReplicaCount",
-            "with cpu and memory only, KEDA keeps one replica too: minReplicas is 1",
+            "with only cpu and memory, KEDA keeps one replica as well: minReplicas is 1",
         )
     elif least == 0:
         cooldown = spec.get("cooldownPeriod")
@@ -142,7 +142,7 @@ def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) 
         remarks.add(
             "spec.idleReplicaCount",
             "LoadAutoscalers have no separate replica count for idle times, only minReplicas",
-            "Set minReplicas to 0 if the target may go to zero.",
+            "Set minReplicas to 0 if the target may scale to zero.",
         )
     for name in ("initialCooldownPeriod", "pollingInterval"):
         if spec.get(name):
@@ -158,15 +158,15 @@ def _remark_window(spec: Mapping[str, Any], remarks: Remarks) -> None:
     if cooldown_seconds < window_seconds:
         remarks.add(
             "spec.cooldownPeriod",
-            f"the stabilization window ({window_seconds} s) delays going to zero too, and it is longer than the cooldown "
+            f"the stabilization window ({window_seconds} s) also delays scaling to zero, and it is longer than the cooldown "
             f"({cooldown_seconds} s)",
-            "Set behavior.scaleDown.stabilizationWindowSeconds to at most the cooldown to go to zero as early as KEDA.",
+            "Set behavior.scaleDown.stabilizationWindowSeconds to at most the cooldown to scale to zero as early as KEDA.",
         )
 
 
 _INTERVALS: Final = {
     "initialCooldownPeriod": "a LoadAutoscaler has no separate cooldown after its creation",
-    "pollingInterval": "every metric is read each --sync-period (15s), at zero replicas too; spec.syncPeriodSeconds changes it for one object",
+    "pollingInterval": "every metric is read once per --sync-period (15s), also at zero replicas; spec.syncPeriodSeconds changes it for one object",
 }
 
 
@@ -210,7 +210,7 @@ def _suspension(scaled_object: Mapping[str, Any], remarks: Remarks) -> Json:
         return {"direction": "Up"}
     for name in sorted(annotations):
         if re.match(r"(autoscaling|scaledobject)\.keda\.sh/", name):
-            remarks.add(f"metadata.annotations[{name}]", "it has no counterpart and is left out")
+            remarks.add(f"metadata.annotations[{name}]", "it has no counterpart and is omitted")
     return {}
 
 
@@ -227,6 +227,6 @@ def _read_advanced(spec: Mapping[str, Any], into: Json, remarks: Remarks) -> Non
     if advanced.get("scalingModifiers"):
         remarks.add(
             "spec.advanced.scalingModifiers",
-            "the formula is left out, so each metric proposes replicas and the largest proposal wins",
+            "the formula is omitted, so each metric proposes replicas and the largest proposal wins",
             "Add a metric of type Formula, and set use: Input in the others.",
         )

@@ -78,7 +78,9 @@ class Deciding:
             )
         except (Unreachable, Unavailable) as error:
             decision = await self.simulated(kind, row, {})
-            source = f"computed on this machine with your rights, because {str(error).rstrip('.')}"
+            source = (
+                f"computed on this machine with your permissions, because {str(error).rstrip('.')}"
+            )
             return ExplainedDecision(derivation=decision.derivation, source=source)
         return ExplainedDecision(
             derivation=decoded(body, STEP_TYPES),

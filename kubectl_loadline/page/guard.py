@@ -55,12 +55,10 @@ def guard(token: str) -> Middleware:
 def _refusal(request: web.Request, token: str) -> web.StreamResponse | None:
     host, _, _ = request.host.rpartition(":")
     if host not in ("127.0.0.1", "localhost"):
-        return web.Response(status=421, text="This page is served at 127.0.0.1 only.")
+        return web.Response(status=421, text="This page is served on 127.0.0.1 only.")
     first = request.path.split("/")[1]
     if not hmac.compare_digest(first.encode(), token.encode()):
-        return web.Response(
-            status=403, text="Open the address that kubectl loadline ui has printed."
-        )
+        return web.Response(status=403, text="Open the URL that kubectl loadline ui printed.")
     if request.method not in ("GET", "HEAD"):
-        return web.Response(status=405, text="This page only reads.", headers={"Allow": "GET"})
+        return web.Response(status=405, text="This page is read-only.", headers={"Allow": "GET"})
     return None

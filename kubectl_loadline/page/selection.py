@@ -41,7 +41,7 @@ RECENT_SECONDS: Final = 900.0
 ALL: Final = ""
 SHOWS: Final[Mapping[str, str]] = {
     ALL: "All",
-    "problems": "Need a repair",
+    "problems": "With problems",
     "maximum": "At their maximum",
     "recent": "Scaled in the last 15 minutes",
 }

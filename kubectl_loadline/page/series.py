@@ -136,7 +136,7 @@ class History:
 
     def _since(self) -> str:
         opened = time.strftime("%H:%M", time.localtime(self._collected.opened_unix_seconds))
-        return f"Current replicas that this page has seen since {opened}."
+        return f"Current replicas that this page has observed since {opened}."
 
     async def _failed(self, error: Unreachable | Unavailable) -> str:
         if isinstance(error, Unavailable):

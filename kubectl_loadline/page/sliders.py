@@ -53,7 +53,7 @@ def _slider(metric: MetricSpec, name: str, step: MetricDerivation | None, replic
     most = max(RANGE_OF_TARGET * target, RANGE_OF_VALUE * (value or 0), 1)
     return Slider(
         name=name,
-        title=f"{name}, for each pod" if per_pod else name,
+        title=f"{name}, per pod" if per_pod else name,
         value_milli=value,
         target_milli=target,
         max_milli=most,

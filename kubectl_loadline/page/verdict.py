@@ -76,7 +76,7 @@ def difference(derivation: Derivation, status: AutoscalerStatus | None) -> str:
     if (status.current_replicas, status.desired_replicas) == (current, desired):
         return ""
     return (
-        f"The status of the object is of another reconcile: {status.current_replicas} current and "
+        f"The status of the object is from another reconcile: {status.current_replicas} current and "
         f"{status.desired_replicas} desired."
     )
 

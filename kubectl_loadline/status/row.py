@@ -20,11 +20,11 @@ NOT_RECONCILED: Final = "no scaler"
 """The first of the limits: the others are not known yet."""
 LIMITS: Final = (
     NOT_RECONCILED, "target", "metric", "disabled", "shared target", "window", "policy", "max", "min", "schedule",
-    "fallback", "cooldown", "suspended", "rollout", "resize", "panic", "unready pods", "old cache",
+    "fallback", "cooldown", "suspended", "rollout", "resize", "panic", "unready pods", "outdated cache",
 )  # fmt: skip
 """What may hold an autoscaler; docs/kubectl-plugin.md explains each."""
-PROBLEMS: Final = (NOT_RECONCILED, "target", "metric", "shared target", "old cache")
-"""Those of them that need a repair."""
+PROBLEMS: Final = (NOT_RECONCILED, "target", "metric", "shared target", "outdated cache")
+"""Those of them that are problems."""
 
 _OF_SCALING_ACTIVE: Final[Mapping[str, str]] = {
     "ScalingDisabled": "disabled",
@@ -38,7 +38,7 @@ _OF_SCALING_LIMITED: Final[Mapping[str, str]] = {
     "TooFewReplicas": "min",
     "InvalidSchedule": "schedule",
     "PendingSchedule": "schedule",
-    "OutdatedCache": "old cache",
+    "OutdatedCache": "outdated cache",
 }
 _OF_HELD_BY: Final[Mapping[str, str]] = {
     "Cooldown": "cooldown",
@@ -50,7 +50,7 @@ _OF_HELD_BY: Final[Mapping[str, str]] = {
     "FutileScaleUp": "unready pods",
     "InvalidSchedule": "schedule",
     "PendingSchedule": "schedule",
-    "OutdatedCache": "old cache",
+    "OutdatedCache": "outdated cache",
 }
 _STABILIZED: Final = ("ScaleUpStabilized", "ScaleDownStabilized")
 
@@ -83,7 +83,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_problem(self) -> bool:
-        """Whether it needs a repair, so that it belongs at the top."""
+        """Whether it has a problem, so that it belongs at the top."""
         return any(each in PROBLEMS for each in self.limited_by)
 
 
@@ -102,7 +102,7 @@ def row_of(autoscaler: Autoscaler, kind: WatchedKind) -> Row:
     )
     if status is None or not status.conditions:
         return msgspec.structs.replace(
-            row, limited_by=(NOT_RECONCILED,), reason="it was not reconciled yet"
+            row, limited_by=(NOT_RECONCILED,), reason="it has not been reconciled yet"
         )
     bounds = {}
     if status.schedule is not None:

@@ -52,7 +52,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return self._line({title: title for title in self.widths})
 
     def line(self, row: Row, *, of_problem: Callable[[str], str] = str) -> str:
-        """One autoscaler; `of_problem` marks what limits it, if that needs a repair."""
+        """One autoscaler; `of_problem` marks what limits it, if that is a problem."""
         cells = {title: CELLS[title](row) for title in self.widths}
         return self._line(cells, of_problem if row.has_problem else str)
 

@@ -17,7 +17,7 @@ def full_load(recording: Recording, name: str, times: Iterable[int]) -> float:
     )
     if not loads or loads[-1] <= 0:
         raise ValueError(
-            f"the number of ready replicas was not recorded together with {name}: give the query with "
+            f"the number of ready replicas was not recorded together with {name}: set the query with "
             f"--query ready_replicas=PROMQL, or the load of a full replica with --capacity {name}=QUANTITY"
         )
     return loads[min(len(loads) - 1, int(len(loads) * PERCENTILE))] or loads[-1]

@@ -103,7 +103,7 @@ def bounds(problem: Problem) -> tuple[int, int]:
         if (need := demanded(models, now)) is not None
     )
     if not needs:
-        raise ValueError("the demand is unknown at all times")
+        raise ValueError("the demand is unknown for the whole history")
     recorded = [
         value for value in (recording.replicas.values if recording.replicas else ()) if value
     ]
@@ -134,9 +134,9 @@ def _targets(best: Choices) -> Iterator[Choices]:
 
 _VARIATIONS = (
     ("tolerance", _tolerances),
-    ("stabilization window of the scale-down", _windows),
-    ("policy of the scale-up", _scale_ups),
-    ("target with these", _targets),
+    ("scale-down stabilization window", _windows),
+    ("scale-up policy", _scale_ups),
+    ("target with these settings", _targets),
 )
 
 

@@ -28,7 +28,7 @@ def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
     yield from _forecast(found)
     for each in suggestion.series:
         if each.rejected:
-            yield f"Not {each.name}: {each.rejected}."
+            yield f"Rejected {each.name}: {each.rejected}."
     for step in found.steps:
         words = _words_of(step.about)
         width = max(len(words(each.choices)) for each in step.tried)
@@ -41,7 +41,7 @@ def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
             f"release. loadline-adapter check {rules} validates it, also against the scrape interval with --prometheus-url."
         )
     elif suggestion.rules:
-        yield "The adapter must serve the metric: run it again with --rules=FILE, which writes its query."
+        yield "The adapter must serve the metric: run the command again with --rules=FILE, which writes its query."
     else:
         yield "CPU usage needs no rule: metrics-server serves it, or the adapter's resourceRules."
     yield "It decides without scaling (mode: DryRun). Compare with kubectl loadline status, then remove mode."
@@ -64,8 +64,8 @@ def described(choices: Choices) -> str:
 def _words_of(about: str) -> Callable[[Choices], str]:
     words: dict[str, Callable[[Choices], str]] = {
         "tolerance": lambda c: f"tolerance {c.tolerance:g}",
-        "stabilization window of the scale-down": lambda c: f"{c.scale_down_window_seconds} s",
-        "policy of the scale-up": lambda c: c.scale_up,
+        "scale-down stabilization window": lambda c: f"{c.scale_down_window_seconds} s",
+        "scale-up policy": lambda c: c.scale_up,
         "forecast": lambda c: (
             f"{quantity_of(c.target)} {'with' if c.forecast else 'without'} forecast"
         ),
@@ -96,7 +96,7 @@ def _forecast(found: Found) -> Iterator[str]:
 def _worth(worth: ForecastWorth) -> Iterator[str]:
     at_equal_cost = worth.short_percent_at_equal_cost
     other = (
-        "it costs less than each of the targets beside it"
+        "it costs less than each of the neighboring targets"
         if at_equal_cost is None
         else f"another target with as many replica-hours as with the forecast: short for {at_equal_cost:.2f} % of the time"
     )

@@ -50,7 +50,7 @@ def add_output_flag(
         choices=formats,
         default=default,
         metavar="FORMAT",
-        help=f"output format: {names}, or jsonpath=TEMPLATE as for kubectl{about}",
+        help=f"output format: {names}, or jsonpath=TEMPLATE as in kubectl{about}",
     )
 
 

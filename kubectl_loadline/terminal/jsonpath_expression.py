@@ -136,14 +136,14 @@ def _sliced(text: str, indexes: re.Match[str], values: Sequence[Json]) -> list[J
         if each is None:
             continue
         if not isinstance(each, list):
-            raise InvalidTemplate(f"[{text}] is for a list, and this is {_kind(each)}")
+            raise InvalidTemplate(f"[{text}] applies only to a list, but this is {_kind(each)}")
         start, end, step = _bounds(indexes, len(each))
         if start == end:
             continue
         if not (0 <= start < len(each) and start <= end <= len(each)):
-            raise InvalidTemplate(f"[{text}] is outside of a list of {len(each)}")
+            raise InvalidTemplate(f"[{text}] is out of range for a list of length {len(each)}")
         if step <= 0:
-            raise InvalidTemplate(f"the step of [{text}] is not more than 0")
+            raise InvalidTemplate(f"the step of [{text}] must be greater than 0")
         result += each[start:end:step]
     return result
 
@@ -171,7 +171,7 @@ def _filter(text: str) -> Step:
         return lambda values: [each for each in _filtered(values) if found(exists, each)]
     compare = _OPERATORS.get(comparison["operator"])
     if compare is None:
-        raise InvalidTemplate(f"{comparison['operator']} in ({text}) is not a comparison")
+        raise InvalidTemplate(f"{comparison['operator']} in ({text}) is not a comparison operator")
     left, right = parsed_expression(comparison["left"]), parsed_expression(comparison["right"])
 
     def passes(value: Json) -> bool:
@@ -183,7 +183,7 @@ def _filter(text: str) -> Step:
 def _filtered(values: Sequence[Json]) -> Iterator[Json]:
     for each in values:
         if not isinstance(each, list):
-            raise InvalidTemplate(f"a filter is for a list, and this is {_kind(each)}")
+            raise InvalidTemplate(f"a filter applies only to a list, but this is {_kind(each)}")
         yield from each
 
 
@@ -202,7 +202,7 @@ def _compared(
 def _kind(value: Json) -> str:
     if value is None or isinstance(value, bool):
         return "null" if value is None else "a boolean"
-    names = ((str, "a text"), (dict, "an object"), (list, "a list"))
+    names = ((str, "a string"), (dict, "an object"), (list, "a list"))
     return next((name for kind, name in names if isinstance(value, kind)), "a number")
 
 

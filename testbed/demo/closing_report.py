@@ -43,7 +43,7 @@ def print_summary(
     """Print the report and return the exit code."""
     console.print(summary_table(summaries))
     console.print(f"Prometheus answered {query_count(stack.prometheus)} queries of the adapter.")
-    console.print(f"Picture: {picture}", highlight=False, soft_wrap=True)
+    console.print(f"Plot: {picture}", highlight=False, soft_wrap=True)
     failed = [summary for summary in summaries if not summary.scaled_up_and_down]
     for summary in failed:
         name = summary.workload.name
@@ -66,7 +66,7 @@ def next_commands(kubeconfig: Path, plugin: Path) -> str:
         f"  export KUBECONFIG={kubeconfig}\n"
         f"  {plugin} why worker -n {NAMESPACE}     # why it has this many replicas\n"
         f"  {plugin} simulate worker -n {NAMESPACE} --metric=queue_length=3000     # what it would do with a longer queue\n"
-        f"  {plugin} ui     # all of it as a page\n"
+        f"  {plugin} ui     # all of this in the browser\n"
     )
 
 

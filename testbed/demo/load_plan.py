@@ -64,7 +64,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def shortened(self) -> str:
         """What is shorter than in a cluster, so that a few minutes show everything."""
         return (
-            f"shorter than usual: a reconcile each {SYNC_SECONDS} s (default 15 s), a scrape each {SCRAPE_SECONDS:g} s, rate() over "
+            f"shorter than usual: a reconcile every {SYNC_SECONDS} s (default 15 s), a scrape every {SCRAPE_SECONDS:g} s, rate() over "
             f"{RATE_WINDOW_SECONDS} s, a scale-down stabilization window of {self.stabilization_seconds} s (default 300 s)"
         )
 

@@ -53,7 +53,7 @@ def coming(missing: Sequence[GoProgram]) -> str:
     """What the demo is about to do, and how long that takes."""
     minutes = max(1, round(sum(each.expected_seconds for each in missing) / 60))
     return (
-        f"Once, {len(missing)} programs are compiled: {', '.join(each.name for each in missing)}. That takes about "
+        f"The first run compiles {len(missing)} programs: {', '.join(each.name for each in missing)}. That takes about "
         f"{minutes} minutes on two idle cores, and longer on the first download of their modules.\n"
         "Then a real control plane scales two workloads live: one with an HPA, one with a LoadAutoscaler.\n"
         "\nFirst, something that needs no cluster. An autoscaler has kept 50 requests per second per replica for a day: would "
@@ -80,5 +80,5 @@ def replay(directory: Path) -> int:
     print(f"$ kubectl loadline {shlex.join(command)}\n", flush=True)
     code = kubectl_loadline(command)
     pictures = ", ".join(str(each) for each in sorted(directory.glob("*.png")))
-    print(f"\nPictures: {pictures}\n", flush=True)
+    print(f"\nPlots: {pictures}\n", flush=True)
     return code

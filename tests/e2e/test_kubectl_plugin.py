@@ -299,17 +299,17 @@ def test_each_refusal_names_the_right_that_is_missing(on_call, installed):
     _grant(installed, "on-call-get", [_rule("loadline.io", "loadautoscalers", "get,list")])
     printed = on_call(*why, code=1)
     assert "Name its Deployment with --scaler=NAMESPACE/NAME" in printed
-    assert "Its status says: shop/web stays at 4 replicas" in printed
+    assert "From its status: shop/web stays at 4 replicas" in printed
 
     _grant(installed, "on-call-find", [_rule("apps", "deployments", "get,list")])
     assert "--scaler=loadline-system/s-loadline-scaler" in on_call(*why, code=1)
 
     why = (*why, "--scaler=loadline-system/s-loadline-scaler")
     certificates = "loadline-system/s-loadline-scaler-serving-certificates"
-    assert f"You need the right to get the ConfigMap {certificates}" in on_call(*why, code=1)
+    assert f"You need permission to get the ConfigMap {certificates}" in on_call(*why, code=1)
 
     _grant(installed, "on-call-verify", [_rule("", "configmaps", "get")])
-    assert "You need the right to list pods in the namespace loadline-system" in on_call(
+    assert "You need permission to list pods in the namespace loadline-system" in on_call(
         *why, code=1
     )
 

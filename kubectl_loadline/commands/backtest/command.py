@@ -52,7 +52,7 @@ from wire.process.command_line.parsing import FlagParser
 
 T = TypeVar("T")
 
-PRESENT: Final = "present spec"
+PRESENT: Final = "current spec"
 _SHOWN_EVERY: Final = 500
 LEARNING_SECONDS: Final = 3 * 86400
 DEFAULT_START_UP: Final = StartUp(60.0, 60.0)
@@ -171,7 +171,9 @@ def range_of(
     if given.since is not None:
         start = max(start, int(end - given.since) // step * step)
     if end - start < 10 * step:
-        raise ValueError(f"the history has only {max(0, end - start)} s: it must have 10 steps")
+        raise ValueError(
+            f"the history covers only {max(0, end - start)} s: it must cover at least 10 steps"
+        )
     learning = given.learn
     if learning is None:
         forecasts = [each.autoscaler.spec.forecast for each in manifests]
@@ -249,7 +251,7 @@ def _start_up(given: StartUp | None, found: StartUp | None) -> tuple[StartUp, st
         return chosen, f"{words}, as given"
     if found is not None:
         return chosen, f"{words}, as recorded by kube-state-metrics"
-    return chosen, f"{words}, an assumption: give it with --start-up"
+    return chosen, f"{words}, an assumption: set it with --start-up"
 
 
 @contextmanager
@@ -285,10 +287,10 @@ def parser() -> FlagParser:
     parser = FlagParser(
         prog="kubectl loadline backtest",
         usage="%(prog)s NAME [flags]\n       %(prog)s --autoscaler=FILE [flags]",
-        description="Replay recorded load through the decisions of the scaler, and compare the present spec with candidates.",
+        description="Replay recorded load through the decisions of the scaler, and compare the current spec with candidates.",
         examples=[
             (
-                "Would a lower target be worth its price?",
+                "Is a lower target worth its cost?",
                 "kubectl loadline backtest web -n shop --since=14d --candidate=web-60.yaml --price=0.03",
             ),
             (
@@ -296,14 +298,14 @@ def parser() -> FlagParser:
                 "kubectl loadline backtest --autoscaler=web.yaml --history=web.csv --candidate=web-60.yaml",
             ),
         ],
-        notes="You need these rights: get the autoscaler, its target and the calendars of its schedules; list deployments in all "
-        "namespaces, or --adapter; for the queries of the adapter those of `explain`; for Prometheus get services, list and "
+        notes="Required permissions: get the autoscaler, its target and the calendars of its schedules; list deployments in all "
+        "namespaces, or --adapter; for the queries of the adapter, those of `explain`; for Prometheus get services, list and "
         "get pods, get and create pods/portforward in its namespace, or --prometheus-url.\n\nExit code 0: the comparison is printed. 1: the history cannot be read. 2: a flag or a file is wrong.",
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help=f"the autoscaler: {FORMS}")
     parser.add_file(
         "--autoscaler",
-        help="manifest of the autoscaler; with that of its target for utilization metrics",
+        help="manifest of the autoscaler; for utilization metrics, also with the manifest of its target",
     )
     parser.add_argument(
         "--candidate", metavar="FILE", action="append", default=[],
@@ -313,20 +315,20 @@ def parser() -> FlagParser:
     add_model_flags(parser)
     parser.add_argument(
         "--learn", type=seconds, metavar="DURATION",
-        help="time at the start that is not scored (default: 3d with a forecast, else none)",
+        help="time at the start of the history that is not scored (default: 3d with a forecast, else none)",
     )  # fmt: skip
     parser.add_argument("--price", type=price, metavar="AMOUNT", help="price of a replica-hour")
     parser.add_file(
         "--decisions",
-        help="write every decision to this file: a line of JSON for each, in the form of `why`",
+        help="write every decision to this file: a JSON object per line, with the decision as in `why -o json`",
     )
     parser.add_argument(
         "--plots",
         type=Path,
         metavar="DIRECTORY",
-        help="write the pictures to this directory, as PNG",
+        help="write the plots to this directory, as PNG",
     )
-    parser.add_file("--html", help="write a page with the result and the pictures to this file")
+    parser.add_file("--html", help="write an HTML page with the result and the plots to this file")
     add_output_flag(parser)
     cluster = parser.group("cluster")
     add_cluster_flags(cluster)

@@ -75,7 +75,7 @@ def amount_pair(text: str) -> tuple[str, float]:
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     if found <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} must be greater than 0")
     return name, found
 
 
@@ -109,7 +109,7 @@ def add_history_flags(parser: FlagParser) -> None:
         "--until",
         type=moment_unix_seconds,
         metavar="TIME",
-        help="end of the time, in UTC unless it has an offset (default: now, or the end of the file)",
+        help="end of the time range, in UTC unless it has an offset (default: now, or the end of the file)",
     )
     group.add_argument(
         "--step",
@@ -152,7 +152,7 @@ def _add_prometheus_flags(group: FlagSet) -> None:
         action="append",
         default=[],
         metavar="NAME=PROMQL",
-        help="query of a series, by the metric's name, or replicas, ready_replicas, NAME/completions; may be repeated",
+        help="query of a series; NAME is the name of a metric, NAME/completions, replicas or ready_replicas; may be repeated",
     )
     group.add_file(
         "--explanation",
@@ -162,7 +162,7 @@ def _add_prometheus_flags(group: FlagSet) -> None:
         "--cache",
         type=Path,
         metavar="DIRECTORY",
-        help="directory in which whole days are kept (default: $XDG_CACHE_HOME/loadline/history)",
+        help="cache directory for whole days of samples (default: $XDG_CACHE_HOME/loadline/history)",
     )
 
 
@@ -186,19 +186,19 @@ def add_model_flags(parser: FlagParser) -> None:
             "--capacity",
             amount_pair,
             "NAME=QUANTITY",
-            "how much of a load one ready replica serves (default: 9/7 of the present target)",
+            "how much of a load one ready replica serves (default: 9/7 of the current target)",
         ),
         (
             "--service-rate",
             amount_pair,
             "NAME=RATE",
-            "what one ready replica completes per second, of a queue",
+            "items of a queue that one ready replica completes per second",
         ),
         (
             "--delay",
             seconds_pair,
             "NAME=DURATION",
-            "how late a metric is: half of its rate() window, and a scrape interval (default: from its query, or 60s)",
+            "delay of a metric: half of its rate() window plus a scrape interval (default: from its query, or 60s)",
         ),
     ):
         group.add_argument(

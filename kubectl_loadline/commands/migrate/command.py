@@ -36,7 +36,7 @@ async def _migrated(given: argparse.Namespace) -> int:
             return migrated_documents(given, originals)
         if len(originals) > 1 or len(rules) > 1:
             raise WrongInput(
-                "a configuration of prometheus-adapter is converted alone: convert the other objects with another command"
+                "a configuration of prometheus-adapter cannot be converted together with other objects: convert them separately"
             )
         return await migrated_configuration(given, rules[0])
     async with connected(cluster_of(given)) as session:

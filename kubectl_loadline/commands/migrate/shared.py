@@ -103,14 +103,14 @@ def parser_of(
     )
     parser.add_file(
         "--values",
-        help="write the same to this file, as values of the adapter's chart",
+        help="write that configuration to this file, as values of the adapter's chart",
     )
     parser.add_boolean(
-        "--enforce", help="leave out mode DryRun: the LoadAutoscalers scale as soon as they exist"
+        "--enforce", help="omit mode DryRun: the LoadAutoscalers scale as soon as they exist"
     )
     parser.add_boolean(
         "--compare",
-        help="compare each LoadAutoscaler of the cluster with the HPA of the same target",
+        help="compare each LoadAutoscaler of the cluster with the HPA that has the same target",
     )
     return parser
 
@@ -150,7 +150,7 @@ def _converted(
         print(yaml.safe_dump_all([each.autoscaler for each in converted], sort_keys=False), end="")
     _write_rules(converted, rules_file, values_file)
     skipped = sum(str(each.get("kind")) not in CONVERSIONS for each in originals)
-    others = f"; {skipped} other objects are left out" if skipped else ""
+    others = f"; {skipped} other objects skipped" if skipped else ""
     print(
         f"{len(converted)} of {len(originals) - skipped} autoscalers converted{others}",
         file=sys.stderr,
@@ -166,7 +166,7 @@ def _write_rules(
         return
     if rules_file is None and values_file is None:
         print(
-            f"{len(metrics)} metrics must be added to the adapter: run it again with --values=FILE for its chart, or with "
+            f"{len(metrics)} metrics must be added to the adapter: run the command again with --values=FILE for its chart, or with "
             "--rules=FILE for its configuration",
             file=sys.stderr,
         )
@@ -222,7 +222,7 @@ def _report(comparisons: Sequence[Comparison], *, why: str) -> int:
         print(_comparison_line(each, why))
     if not comparisons:
         print(
-            "No LoadAutoscaler has the target of an HPA, so there is nothing to compare: apply the converted ones first.",
+            "No LoadAutoscaler has the same target as an HPA, so there is nothing to compare: apply the converted LoadAutoscalers first.",
             file=sys.stderr,
         )
         return FOUND
@@ -238,6 +238,6 @@ def _comparison_line(comparison: Comparison, why: str) -> str:
         return f"{comparison.name}: cannot be compared: {comparison.reason}"
     return (
         f"{comparison.name}: the HPA sets {comparison.original_replicas}, the LoadAutoscaler "
-        f"{comparison.load_autoscaler_replicas}. Compare again after a period; then run: "
+        f"{comparison.load_autoscaler_replicas}. Compare again after one sync period; then run: "
         f"{why} {comparison.name}"
     )

@@ -31,12 +31,12 @@ def main(arguments: Sequence[str]) -> int:
     flags = parser()
     given = flags.parse_args(arguments)
     if given.problems and given.watch:
-        flags.error("--problems reports once: leave out --watch")
+        flags.error("--problems cannot be used with --watch")
     if not given.autoscaler:
         return ended("status", show_list(given))
     for name in OF_LISTS:
         if getattr(given, name):
-            flags.error(f"--{name.replace('_', '-')} is for a list: leave out NAME")
+            flags.error(f"--{name.replace('_', '-')} applies only to lists: remove NAME")
     target = given_target(flags, given.autoscaler, given.namespace)
     return ended("status", (watch_one if given.watch else show_one)(given, target))
 
@@ -56,7 +56,7 @@ def _since(text: str) -> float:
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     if seconds <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not more than 0")
+        raise argparse.ArgumentTypeError(f"{text!r} must be greater than 0")
     return seconds
 
 
@@ -66,7 +66,7 @@ def parser() -> FlagParser:
         prog="kubectl loadline status",
         usage="%(prog)s [NAME] [flags]",
         description="Show the current and desired replicas of every autoscaler, what limits it and why; for one in mode DryRun, also what it would "
-        "have done compared with what was.",
+        "have done, compared with what happened.",
         examples=[
             ("Every autoscaler of the cluster", "kubectl loadline status -A"),
             (
@@ -78,15 +78,15 @@ def parser() -> FlagParser:
                 "kubectl loadline status la/web -n shop --since=14d",
             ),
         ],
-        notes="You need the right to list loadautoscalers and horizontalpodautoscalers, and with --watch to watch them. The comparison of a dry run needs the "
+        notes="Required permissions: list loadautoscalers and horizontalpodautoscalers, and with --watch, watch them. The comparison of a dry run needs the "
         "metrics of the scaler in Prometheus.\n\n"
-        "Exit code 0: printed; with --problems, no autoscaler has one. 1: they cannot be listed, or with --problems not all of them. "
-        "2: a flag is wrong. 3: with --problems, some have one.",
+        "Exit code 0: success; with --problems, no autoscaler has a problem. 1: the autoscalers, or with --problems some of them, "
+        "cannot be listed. 2: a flag is wrong. 3: with --problems, some autoscalers have a problem.",
     )
     parser.add_argument(
         "autoscaler", nargs="?", default="", metavar="NAME", help=f"only this autoscaler: {FORMS}"
     )
-    parser.add_boolean("-A", "--all-namespaces", help="list the autoscalers of all namespaces")
+    parser.add_boolean("-A", "--all-namespaces", help="list the autoscalers in all namespaces")
     parser.add_argument(
         "-l",
         "--selector",
@@ -96,9 +96,11 @@ def parser() -> FlagParser:
     )
     add_row_output_flag(parser)
     parser.add_boolean(
-        "-w", "--watch", help="after the list, print each autoscaler that changes, until Ctrl-C"
+        "-w",
+        "--watch",
+        help="after the list, print each autoscaler that changes, until you press Ctrl-C",
     )
-    parser.add_boolean("--no-headers", help="print a table without its titles")
+    parser.add_boolean("--no-headers", help="print a table without its headers")
     parser.add_argument(
         "--sort-by",
         type=_sort_field,
@@ -108,7 +110,7 @@ def parser() -> FlagParser:
     )
     parser.add_boolean(
         "--problems",
-        help=f"list only autoscalers that need a repair (limited by: {', '.join(PROBLEMS)}); exit with 3 if there are some",
+        help=f"list only autoscalers with a problem (limited by: {', '.join(PROBLEMS)}); exit with 3 if there are any",
     )
     parser.add_argument(
         "--since",

@@ -90,6 +90,8 @@ def _none_found(namespace: str, given: Namespace) -> str:
     if given.problems:
         where = f"in the namespace {namespace}" if namespace else "in any namespace"
         return f"No autoscaler {where} has a problem."
-    where = f"in the namespace {namespace}: -A lists all namespaces" if namespace else "at all"
+    where = (
+        f"in the namespace {namespace}: -A lists all namespaces" if namespace else "in the cluster"
+    )
     labels = f" with the labels {given.selector}" if given.selector else ""
-    return f"There are no LoadAutoscalers and no HorizontalPodAutoscalers{labels} {where}."
+    return f"There are no LoadAutoscalers or HorizontalPodAutoscalers{labels} {where}."

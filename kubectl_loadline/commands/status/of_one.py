@@ -93,8 +93,8 @@ async def compared_in_prometheus(
     found = compare(actual, desired, step_seconds=step)
     if found is None:
         return Compared(
-            basis="no history: Prometheus has neither the metrics of the scaler nor those of kube-state-metrics for it "
-            "(serviceMonitor.enabled of the scaler chart)"
+            basis="no history: Prometheus has neither the metrics of the scaler nor those of kube-state-metrics for it; "
+            "set serviceMonitor.enabled in the scaler chart"
         )
     basis = f"the replicas that Prometheus has recorded, one sample per {step:g} s"
     return Compared(comparison=found, basis=basis)
@@ -109,7 +109,7 @@ def remembered(body: bytes, row: Row) -> str:
     minutes = (steps[-1].until_unix_seconds - steps[0].since_unix_seconds) / 60
     recommended = [each.replicas for each in steps]
     return (
-        f"{now}. In the last {minutes:.0f} minutes that its status holds, its metrics recommended "
+        f"{now}. In the last {minutes:.0f} minutes, for which its status has a history, its metrics recommended "
         f"{min(recommended)} to {max(recommended)}"
     )
 

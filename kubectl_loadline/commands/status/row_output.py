@@ -73,7 +73,7 @@ class RowOutput:
             if self._table.left_out:
                 names = ", ".join(self._table.left_out)
                 print(
-                    f"Left out to fit {self._table.columns} columns: {names}. -o wide shows them.",
+                    f"Hidden to fit the terminal width ({self._table.columns}): {names}. Use -o wide to show them.",
                     file=sys.stderr,
                 )
             if not self._given.no_headers:

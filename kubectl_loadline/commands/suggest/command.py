@@ -195,7 +195,7 @@ def _range(given: argparse.Namespace, recording: Recording) -> Range:
         start = max(start, int(end - given.since) // step * step)
     if end - start < HISTORY_STEPS_MIN * step:
         raise NothingProposed(
-            f"the history has only {end - start} s: it must have at least {HISTORY_STEPS_MIN} steps; two weeks are better"
+            f"the history covers only {end - start} s: it must cover at least {HISTORY_STEPS_MIN} steps; two weeks are better"
         )
     return Range(
         start_unix_seconds=start,
@@ -243,7 +243,7 @@ def parser() -> FlagParser:
         prog="kubectl loadline suggest",
         usage="%(prog)s KIND/NAME [flags]\n       %(prog)s --workload=FILE [flags]",
         description="Propose an autoscaler for a workload from its recorded series: metric, target, bounds, windows and "
-        "behavior, with what each choice costs. Choices are made on the first two thirds of the time, and tested on the last third.",
+        "behavior, with what each choice costs. Choices are made on the first two thirds of the history, and tested on the last third.",
         examples=[
             (
                 "For a Deployment; the proposal only reports what it would do",
@@ -263,7 +263,7 @@ def parser() -> FlagParser:
     parser.add_file("--workload", help="manifest of the workload")
     parser.add_argument(
         "--short", type=percent, default=SHORT_PERCENT_MAX, metavar="PERCENT",
-        help="share of the time in which there may be too few ready replicas",
+        help="percentage of the time in which there may be too few ready replicas",
     )  # fmt: skip
     parser.add_argument(
         "--capacity", type=amount_pair, action="append", default=[], metavar="NAME=QUANTITY",

@@ -122,9 +122,9 @@ def test_an_hour_of_history_is_reproduced_and_compared(prometheus, tmp_path, cap
     # Half of the window of a minute, and a scrape interval.
     assert load["delaySeconds"] == pytest.approx(30 + SCRAPE_SECONDS, abs=20)
     hours = {each["policy"]: each["score"]["replicaHours"] for each in report["results"]}
-    assert hours["half"] > 1.7 * hours["present spec"]
-    assert hours["present spec"] == pytest.approx(hours["recorded"], rel=0.05)
-    assert hours["oracle"] < hours["present spec"]
+    assert hours["half"] > 1.7 * hours["current spec"]
+    assert hours["current spec"] == pytest.approx(hours["recorded"], rel=0.05)
+    assert hours["oracle"] < hours["current spec"]
 
 
 def test_history_that_was_saved_gives_the_same_result(prometheus, tmp_path, capsys):

@@ -52,7 +52,7 @@ def test_the_kind_follows_from_the_name_the_target_and_the_query(metric, query, 
         ),
         pytest.param(resource(average("1"), name="memory"), "", "is memory", id="memory"),
         pytest.param(external(value("1"), name="ratio"), "", "--kind NAME=load", id="value"),
-        pytest.param(of_pods(average("1"), name="queue_depth"), "", "a backlog of each pod", id="backlog"),
+        pytest.param(of_pods(average("1"), name="queue_depth"), "", "a backlog per pod", id="backlog"),
     ],
 )  # fmt: skip
 def test_what_is_unknown_at_other_replica_counts_is_not_guessed(metric, query, reason):
@@ -126,7 +126,7 @@ def test_what_pods_use_without_load_does_not_shrink_with_the_load():
     use = [0.1 * count + 0.01 * load for count, load in zip(counts, loads, strict=True)]
     idle, words = idle_use(series(*use), series(*loads), series(*counts))
     assert idle == pytest.approx(0.1)
-    assert "without load uses 0.1" in words
+    assert "an idle pod uses 0.1" in words
     assert idle_use(series(*use), series(*loads), series(*[2] * 6))[0] == 0
 
 

@@ -44,5 +44,5 @@ def test_what_names_no_autoscaler_is_refused_with_the_forms(text):
 
 
 def test_two_namespaces_are_refused():
-    with pytest.raises(ValueError, match="leave one of them out"):
+    with pytest.raises(ValueError, match="remove one of them"):
         autoscaler_name("shop/web", namespace="billing")

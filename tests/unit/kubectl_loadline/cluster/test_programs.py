@@ -71,7 +71,7 @@ async def test_a_deployment_with_the_labels_of_the_chart_is_not_taken_for_the_ad
 async def test_a_deployment_that_the_service_does_not_select_is_not_the_adapter():
     cluster = session(deployment("adapter"))
     register(cluster, EXTERNAL, selector={"app": "something else"})
-    with pytest.raises(Unreachable, match="leads to a Deployment"):
+    with pytest.raises(Unreachable, match="points to a Deployment"):
         await adapter_of(cluster, "")
 
 
@@ -211,7 +211,7 @@ IMPOSTORS = [
 @pytest.mark.parametrize("impostor", IMPOSTORS)
 async def test_a_pod_with_the_labels_of_the_scaler_that_is_not_its_own_is_left_out(impostor):
     assert await found_pods(impostor, pod("p")) == ("p",)
-    with pytest.raises(Unreachable, match="pods with its labels belong to something else"):
+    with pytest.raises(Unreachable, match="the running pods with its labels are not owned by it"):
         await found_pods(impostor)
 
 

@@ -61,7 +61,7 @@ async def test_the_ca_of_another_server_does_not_verify_an_adapter_that_the_user
     register(cluster, EXTERNAL, "keda/keda-operator-metrics-apiserver", caBundle=BUNDLE)
     path = "/apis/apps/v1/namespaces/monitoring/deployments/mine"
     cluster.client.serve(path, deployment("adapter", name="mine"))
-    with pytest.raises(Unreachable, match="no APIService of a metrics API leads to it"):
+    with pytest.raises(Unreachable, match="no APIService of a metrics API points to it"):
         await identity_of_adapter(cluster, await adapter_of(cluster, "monitoring/mine"))
 
 
@@ -79,7 +79,12 @@ async def test_the_scaler_is_verified_by_the_certificates_that_its_pods_have_pub
 @pytest.mark.parametrize(
     ("config_map", "flags", "fix"),
     [
-        pytest.param(b"{}", (), "--certificate-config-map.*upgrade its release", id="no flag"),
+        pytest.param(
+            b"{}",
+            (),
+            "--certificate-config-map.*upgrade the release of the scaler chart",
+            id="no flag",
+        ),
         pytest.param(b'{"metadata": {}}', (FLAG,), "the log of the scaler", id="not published"),
         pytest.param(
             forbidden("cannot get configmaps"), (FLAG,), "loadline-scaler:why", id="forbidden"

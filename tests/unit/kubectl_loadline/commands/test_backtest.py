@@ -65,7 +65,7 @@ def test_a_low_fidelity_is_a_warning_on_every_result(files, capsys):
     assert {each["warning"] for each in report["results"]} == {"low fidelity"}
     assert backtest(files) == 0
     text = capsys.readouterr().out.splitlines()
-    assert text[2].startswith("WARNING: The replay of the present spec is within one replica")
+    assert text[2].startswith("WARNING: The replay of the current spec is within one replica")
     assert sum(line.endswith("low fidelity") for line in text) == 3
 
 
@@ -95,7 +95,7 @@ def test_every_decision_is_written_in_the_form_of_why(files, capsys):
     lines = (files / "decisions.jsonl").read_bytes().splitlines()
     assert len(lines) == 120
     first = msgspec.json.decode(lines[0])
-    assert (first["policy"], first["startUpSeconds"]) == ("present spec", 60)
+    assert (first["policy"], first["startUpSeconds"]) == ("current spec", 60)
     assert msgspec.convert(first["decision"], Derivation).branch == "Metrics"
     capsys.readouterr()
 
@@ -103,7 +103,7 @@ def test_every_decision_is_written_in_the_form_of_why(files, capsys):
 def test_both_start_up_times_are_replayed(files, capsys):
     assert backtest(files, "--start-up=30s,5m", "-o", "json") == 0
     results = json.loads(capsys.readouterr().out)["results"]
-    present = [each["startUpSeconds"] for each in results if each["policy"] == "present spec"]
+    present = [each["startUpSeconds"] for each in results if each["policy"] == "current spec"]
     assert present == [30, 300]
 
 
@@ -125,7 +125,7 @@ def test_the_page_needs_no_other_file(files, capsys):
     ("arguments", "message"),
     [
         pytest.param(("--candidate=nowhere.yaml",), "nowhere.yaml", id="candidate"),
-        pytest.param(("--since=3m",), "it must have 10 steps", id="too short"),
+        pytest.param(("--since=3m",), "it must cover at least 10 steps", id="too short"),
         pytest.param(
             ("--kind=cup=load",), "no metric has the name 'cup': use one of cpu", id="kind"
         ),
@@ -173,7 +173,7 @@ def test_durations_have_days():
 def test_a_manifest_has_one_autoscaler(tmp_path):
     file = tmp_path / "two.yaml"
     file.write_text(f"{HPA}---{HPA}")
-    with pytest.raises(UnusableManifest, match="it has 2 HorizontalPodAutoscalers"):
+    with pytest.raises(UnusableManifest, match="it contains 2 HorizontalPodAutoscalers"):
         read_manifest(file)
     file.write_text("[1, 2")
     with pytest.raises(UnusableManifest, match=r"two\.yaml"):

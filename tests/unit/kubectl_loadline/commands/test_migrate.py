@@ -49,7 +49,7 @@ def test_hpas_and_scaled_objects_are_converted_and_other_objects_left_out(tmp_pa
     found = list(yaml.safe_load_all(output.out))
     assert [each["metadata"]["name"] for each in found] == ["web", "worker"]
     assert {each["spec"]["mode"] for each in found} == {"DryRun"}
-    assert "2 of 2 autoscalers converted; 1 other objects are left out" in output.err
+    assert "2 of 2 autoscalers converted; 1 other objects skipped" in output.err
     assert "which must be http://p:9090" in output.err
     assert yaml.safe_load(rules.read_text()) == {
         "metrics": [{"name": "shop_worker_0", "query": "sum(queue)", "signal": {"onEmpty": "zero"}}],
@@ -110,7 +110,7 @@ def test_a_configuration_of_prometheus_adapter_is_not_converted_with_other_objec
 ):
     file = written(tmp_path, HPA, "rules: [{seriesQuery: up}]\n")
     assert plugin(["migrate", file]) == 2
-    assert "is converted alone" in capsys.readouterr().err
+    assert "cannot be converted together with other objects" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("in_config_map", [False, True])
@@ -135,4 +135,6 @@ def test_without_anything_to_compare_the_next_step_is_named(api_server, capsys):
     for kind in (HPAS, LAS):
         api_server.documents[within(kind, "shop")] = collection()
     assert plugin(["migrate", "--compare"]) == 3
-    assert "nothing to compare: apply the converted ones first" in capsys.readouterr().err
+    assert (
+        "nothing to compare: apply the converted LoadAutoscalers first" in capsys.readouterr().err
+    )

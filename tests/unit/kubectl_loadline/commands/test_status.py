@@ -81,6 +81,6 @@ def test_without_a_recording_the_recommendations_of_the_status_are_reported():
     later = {"sinceUnixSeconds": 60.0, "untilUnixSeconds": 300.0}
     steps = [{"replicas": 2, **step}, {"replicas": 7, **later}]
     body = json.dumps({"status": {"history": {"recommendations": steps}}}).encode()
-    assert "In the last 5 minutes that its status holds" in remembered(body, ROW)
+    assert "In the last 5 minutes, for which its status has a history" in remembered(body, ROW)
     assert "2 to 7" in remembered(body, ROW)
     assert remembered(b"{}", ROW) == "Replicas: 3 now; desired 4"

@@ -98,7 +98,10 @@ def test_a_template_prints_what_it_finds_without_a_line_break(shop, capsys):
 def test_a_template_that_indexes_what_is_not_there_is_an_error(shop, capsys):
     assert printed(capsys, "-o=jsonpath={.autoscalers[2]}", code=2) == ""
     assert main(["status", "-o=jsonpath={.autoscalers[2]}"]) == 2
-    assert capsys.readouterr().err == "kubectl loadline status: [2] is outside of a list of 2\n"
+    assert (
+        capsys.readouterr().err
+        == "kubectl loadline status: [2] is out of range for a list of length 2\n"
+    )
 
 
 def test_a_selector_is_sent_to_the_api_server(shop, capsys):
@@ -128,11 +131,11 @@ def test_a_list_is_sorted_by_a_field_and_unknown_counts_come_first(shop, capsys,
         (["-o", "jsonp"], "invalid choice"),
         (["-o", "jsonpath={.autoscalers"], "is not closed by a brace"),
         (["-o", "jsonpath={autoscalers}"], "a field begins with a dot: {.autoscalers}"),
-        (["web", "-l", "a=b"], "--selector is for a list: leave out NAME"),
-        (["web", "-A"], "--all-namespaces is for a list: leave out NAME"),
-        (["web", "--sort-by=name"], "--sort-by is for a list: leave out NAME"),
-        (["--problems", "-w"], "--problems reports once: leave out --watch"),
-        (["--request-timeout=0"], "'0' is not more than 0"),
+        (["web", "-l", "a=b"], "--selector applies only to lists: remove NAME"),
+        (["web", "-A"], "--all-namespaces applies only to lists: remove NAME"),
+        (["web", "--sort-by=name"], "--sort-by applies only to lists: remove NAME"),
+        (["--problems", "-w"], "--problems cannot be used with --watch"),
+        (["--request-timeout=0"], "'0' must be greater than 0"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, list) else "",
 )
@@ -159,7 +162,7 @@ def test_on_80_columns_names_are_whole_and_what_is_left_out_is_named(shop, capsy
     assert f"la/{name} " in found.out
     assert "DESIRED   LIMITED BY" in lines[0]
     assert (
-        "Left out to fit 80 columns: TARGET, MODE, MIN, MAX, REASON. -o wide shows them."
+        "Hidden to fit the terminal width (80): TARGET, MODE, MIN, MAX, REASON. Use -o wide to show them."
         in found.err
     )
 
@@ -215,7 +218,7 @@ def test_another_user_is_impersonated(shop, capsys):
 
 def test_a_group_without_a_user_is_refused_before_anything_is_sent(shop, capsys):
     assert main(["status", "--as-group=dev"]) == 2
-    assert "--as-group is for the user of --as" in capsys.readouterr().err
+    assert "--as-group requires --as" in capsys.readouterr().err
     assert shop.received() == []
 
 

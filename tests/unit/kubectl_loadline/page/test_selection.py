@@ -35,7 +35,7 @@ def names(**given):
     return [each.name for each in shown(ROWS, Selection(**given), NOW).rows]
 
 
-def test_what_needs_a_repair_comes_first_then_what_is_limited_then_what_changes():
+def test_what_has_a_problem_comes_first_then_what_is_limited_then_what_changes():
     assert names() == ["cart", "web", "mail", "jobs", "api", "test"]
 
 

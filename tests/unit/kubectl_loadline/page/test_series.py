@@ -86,7 +86,7 @@ async def test_a_row_that_was_not_recorded_has_what_the_page_has_seen(prometheus
 async def test_without_prometheus_the_table_says_since_when_it_knows_the_counts():
     found = history("http://127.0.0.1:1", row("web"))
     hours = await found.last_hours([row("web"), row("mail")])
-    assert hours.basis.startswith("Current replicas that this page has seen since ")
+    assert hours.basis.startswith("Current replicas that this page has observed since ")
     assert "Before that, they are not known: Prometheus cannot be read" in hours.basis
     assert hours.counts["la/shop/web"][-1] == 3.0
     assert set(hours.counts["la/shop/mail"]) == {None}

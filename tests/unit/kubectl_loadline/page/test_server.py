@@ -114,7 +114,7 @@ async def test_the_list_has_a_row_with_what_it_wants_and_why(page):
     status, text = await page.get()
     assert status == 200
     assert "1 of 1 autoscalers." in text
-    assert "Need a repair <b>1</b>" in text
+    assert "With problems <b>1</b>" in text
     for shown in ("shop/web", "Deployment/web", "1 to 9", EXPLANATIONS["window"]):
         assert shown in text
 

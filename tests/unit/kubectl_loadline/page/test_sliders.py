@@ -54,7 +54,7 @@ def test_the_value_and_the_target_are_those_of_the_last_decision():
 def test_a_metric_of_each_pod_says_so():
     measured = MetricDerivation(type="Resource", average_milli=150, usage_ratio=1.5)
     [found] = sliders([CPU], derivation(measured))
-    assert (found.title, found.value_milli, found.target_milli) == ("cpu, for each pod", 150, 100)
+    assert (found.title, found.value_milli, found.target_milli) == ("cpu, per pod", 150, 100)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_a_status_of_another_reconcile_is_one_sentence_and_changes_nothing_else(
     one = found(status=old)
     assert (
         one.difference
-        == "The status of the object is of another reconcile: 5 current and 8 desired."
+        == "The status of the object is from another reconcile: 5 current and 8 desired."
     )
     assert msgspec.structs.replace(one, difference="") == found()
 
@@ -61,7 +61,7 @@ FALLBACK = Remark(
         ({"branch": "SharedTarget", "stabilization": None}, ("shared target",)),
         ({"desired_replicas": None, "stabilization": None}, ("metric",)),
         ({"remarks": (FALLBACK,)}, ("window", "fallback")),
-        ({"held_by": "OutdatedCache"}, ("window", "old cache")),
+        ({"held_by": "OutdatedCache"}, ("window", "outdated cache")),
         ({"bound": Bound(min_replicas=0, max_replicas=13, before=20, after=13, reason="TooManyReplicas")}, ("window", "max")),
     ],
 )  # fmt: skip

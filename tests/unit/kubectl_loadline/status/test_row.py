@@ -57,7 +57,7 @@ def test_before_the_first_reconcile_the_counts_are_unknown():
         pytest.param(condition("ScalingLimited", reason="TooManyReplicas"), "max"),
         pytest.param(condition("ScalingLimited", reason="TooFewReplicas"), "min"),
         pytest.param(condition("ScalingLimited", reason="InvalidSchedule"), "schedule"),
-        pytest.param(condition("ScalingLimited", reason="OutdatedCache"), "old cache"),
+        pytest.param(condition("ScalingLimited", reason="OutdatedCache"), "outdated cache"),
         pytest.param(condition("MetricFallbackActive"), "fallback"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",

@@ -90,10 +90,10 @@ def test_that_there_is_nothing_is_a_message_and_no_result(api_server, capsys):
     assert main(["status"]) == 0
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "There are no LoadAutoscalers and no HorizontalPodAutoscalers in the namespace shop" in printed.err  # fmt: skip
+    assert "There are no LoadAutoscalers or HorizontalPodAutoscalers in the namespace shop" in printed.err  # fmt: skip
 
 
-def test_problems_lists_what_needs_a_repair_and_exits_with_3(api_server, capsys):
+def test_problems_lists_what_has_a_problem_and_exits_with_3(api_server, capsys):
     api_server.documents[within(LAS, "shop")] = collection(autoscaler("web"), unscalable("api"))
     assert main(["status", "--problems"]) == 3
     printed = capsys.readouterr()

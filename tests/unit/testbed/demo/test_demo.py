@@ -130,7 +130,7 @@ def test_a_frame_shows_load_metric_target_replicas_and_the_last_event(is_termina
 
 def test_the_shortened_times_are_named_with_what_is_usual():
     text = Plan(seconds=240).shortened
-    assert "a reconcile each 3 s (default 15 s)" in text
+    assert "a reconcile every 3 s (default 15 s)" in text
     assert "a scale-down stabilization window of 15 s (default 300 s)" in text
 
 

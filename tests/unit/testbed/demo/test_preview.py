@@ -34,7 +34,7 @@ def test_what_must_be_built_is_listed_with_its_duration(monkeypatch, tmp_path):
     missing = missing_programs(["helm", "etcd", "kubectl"])
     assert [each.name for each in missing] == ["etcd", "kubectl"]
     text = coming(missing)
-    assert "2 programs are compiled: etcd, kubectl." in text
+    assert "compiles 2 programs: etcd, kubectl." in text
     assert re.search(r"about \d+ minutes", text)
 
 
