@@ -108,7 +108,9 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         kept = [
             (each, n)
             for each, n in of_life
-            if not _died_soon(run, each) and not _could_not_be_stored(run, plan, each)
+            if not _died_soon(run, each)
+            and not _could_not_be_stored(run, plan, each)
+            and not _hung(run, plan, each)
         ]
         found += [(each.at, each.at, n) for each, n in kept]
         if kept:
@@ -149,6 +151,21 @@ def _died_soon(run: Run, measured: Measurement) -> bool:
             and any(each.at <= at <= each.until for at in (*ends, *lost))
         ]  # fmt: skip
     return any(measured.at <= at <= soon for at in (*ends, *lost))
+
+
+def _hung(run: Run, plan: AutoscalerPlan, measured: Measurement) -> bool:
+    """Whether kube-apiserver did not respond to the writes of the process any more until another one took over."""
+    until = _next_reconcile(run, plan, measured.process, measured.at, default=math.inf)
+    hangs = any(
+        (fault.kind, fault.how) == ("api", "hang")
+        and measured.at <= fault.at + fault.seconds and fault.at <= until
+        for fault in run.faults
+    )  # fmt: skip
+    is_stored = any(
+        (each.key, each.process) == (plan.key, measured.process) and measured.at <= each.at <= until
+        for each in run.stores_of_memories
+    )
+    return hangs and until < math.inf and not is_stored
 
 
 def _could_not_be_stored(run: Run, plan: AutoscalerPlan, measured: Measurement) -> bool:
