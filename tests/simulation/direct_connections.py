@@ -167,7 +167,7 @@ class _Direct:
         journal.served.append(
             Served(
                 at=now, sent_at=streamed.sent_at, user=SCALER, namespace=measured.namespace, group=measured.group,
-                target=measured.target, status=streamed.code, document=streamed.document,
+                target=measured.target, status=streamed.code, document=streamed.document, is_streamed=True,
             )
         )  # fmt: skip
 

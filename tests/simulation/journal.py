@@ -228,6 +228,8 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     status: int
     document: Document | None
+    is_streamed: bool = False
+    """Whether it was sent without a request."""
 
 
 class RightsChanged(msgspec.Struct, frozen=True, kw_only=True):

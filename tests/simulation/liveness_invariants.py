@@ -65,8 +65,10 @@ def _undisturbed(
 
 
 def _unseen(run: Run, plan: AutoscalerPlan, longest: float) -> list[tuple[float, float]]:
-    """When the servers see nothing of a reconcile."""
-    return [(0.0, EVERYTHING)] if plan.fields.is_dry_run else suspended(run, plan, longest)
+    """When the servers see nothing of a reconcile: also with streamed metrics, as long as the scale stays."""
+    if plan.fields.is_dry_run or run.scenario.is_streamed:
+        return [(0.0, EVERYTHING)]
+    return suspended(run, plan, longest)
 
 
 def suspended(run: Run, plan: AutoscalerPlan, longest: float) -> list[tuple[float, float]]:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.simulation.adapter_invariants import INVARIANTS
 from tests.simulation.plants import EVERY, SEEDS, Rate, recorded, run_of_turn, seeds_left, trial
+from tests.simulation.stream_invariants import INVARIANTS
 from tests.simulation.tampering import Tamper
 
 # `python -m tests.simulation.plants` runs all of the recorded seeds.
