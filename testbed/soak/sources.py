@@ -59,6 +59,7 @@ SOURCES: Final = (
     _simulation(("--fields",), seeds=50),
     _simulation(("--dates",), seeds=50),
     _simulation(("--adapter",), seeds=20),
+    _simulation(("--adapter", "--streams"), seeds=20),
     _simulation(("--hpas",), seeds=30),
     _simulation(("--shards",), seeds=20),
     _simulation(("--hpas", "--shards"), seeds=15),

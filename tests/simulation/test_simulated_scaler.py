@@ -55,6 +55,10 @@ def test_no_fault_makes_a_wrong_scale_or_a_wrong_value_of_the_adapter(first: int
     assert failing(range(first, first + CHUNK), scenarios="adapter") == ""
 
 
+def test_no_fault_makes_a_wrong_scale_or_a_wrong_value_of_streamed_metrics() -> None:
+    assert failing(range(CHUNK), scenarios="adapter streams") == ""
+
+
 @pytest.mark.parametrize("scenarios", sorted(ADDED))
 @pytest.mark.parametrize("first", range(0, SEEDS_WITH_ADDED_FAULTS, CHUNK))
 def test_no_added_fault_makes_a_wrong_scale(first: int, scenarios: str) -> None:
