@@ -113,7 +113,8 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
             and not _hung(run, plan, each)
         ]
         found += [(each.at, each.at, n) for each, n in kept]
-        if kept:
+        # What was recommended later, on streamed metrics, is not seen.
+        if kept and not run.scenario.is_streamed:
             last = kept[-1][0].at
             following = _next_reconcile(run, plan, process, of_life[-1][0].at, default=last)
             lowest = min(n for each, n in of_life if each.at >= last)
