@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from tests.simulation.decision_tampering import SwallowsScaleWrites
 from tests.simulation.metrics_apis import Measured
 from tests.simulation.network import Request, Response
 from tests.simulation.rights import ACCESS_REVIEWS
@@ -75,6 +76,14 @@ class AddsReplicasBehindTheAdapter(AddsReplicas):
     has_adapter = True
 
 
+class IgnoresStreams(SwallowsScaleWrites):
+    """The scaler does not use what is streamed, so it writes nothing."""
+
+    invariant = "streams are acted on"
+    has_adapter = True
+    is_streamed = True
+
+
 PLANTED_BEHIND_THE_ADAPTER: tuple[Callable[[], Tamper], ...] = (
-    ForgetsSelectors, KeepsResponses, AllowsEverything, SharesNothing, AddsReplicasBehindTheAdapter,
+    ForgetsSelectors, KeepsResponses, AllowsEverything, SharesNothing, AddsReplicasBehindTheAdapter, IgnoresStreams,
 )  # fmt: skip

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.simulation.adapter_scenarios import faults_with_adapter, with_adapter
+from tests.simulation.adapter_scenarios import faults_with_adapter, with_adapter, with_streams
 from tests.simulation.adapter_tampering import PLANTED_BEHIND_THE_ADAPTER
 from tests.simulation.added_faults import with_added
 from tests.simulation.added_tampering import PLANTED_WITH_ADDED_FAULTS
@@ -79,7 +79,7 @@ def violations(seed: int, tamper: Tamper, *, is_planted: bool = True) -> tuple[V
     """Of a seed with the scenario and the faults that show what is planted."""
     planted = tamper if is_planted else None
     if tamper.has_adapter:
-        scenario = with_adapter(seed)
+        scenario = (with_streams if tamper.is_streamed else with_adapter)(seed)
         faults = faults_with_adapter(scenario)
     elif tamper.has_hpas:
         scenario = with_hpas(seed)

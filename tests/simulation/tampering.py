@@ -32,6 +32,8 @@ class Tamper:
 
     has_adapter = False
     """Whether it needs the adapter."""
+    is_streamed = False
+    """Whether it needs streamed metrics, too."""
     added: tuple[str, ...] = ()
     """The flags that add the faults (`added_faults`) under which it must be found."""
     adapter_flags: tuple[str, ...] = ()
