@@ -61,7 +61,8 @@ async def registrations(session: Session) -> tuple[Registration, ...]:
 
 
 async def registered_adapters(session: Session) -> tuple[RunningProgram, ...]:
-    """The Deployments of the adapter that these Services lead to.
+    """The Deployments of the adapter that these Services lead to. Those whose command names it come before the others: beside
+    the chart's adapter, the image may run in the manifests of prometheus-adapter too.
 
     Raises `Unreachable` if there are none, and some may not be read.
     """
@@ -85,7 +86,7 @@ async def registered_adapters(session: Session) -> tuple[RunningProgram, ...]:
             problem = error
     if not found and problem is not None:
         raise problem
-    return tuple(found)
+    return tuple(each for each in found if each.has_command) or tuple(found)
 
 
 async def leads_to(session: Session, registration: Registration, program: RunningProgram) -> bool:

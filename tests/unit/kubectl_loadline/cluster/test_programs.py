@@ -108,6 +108,24 @@ async def test_of_several_adapters_the_user_chooses():
         await adapter_of(cluster, "")
 
 
+def with_arguments_only(name):
+    """As in the manifests of prometheus-adapter."""
+    only = deployment("adapter", name=name)
+    image = "registry.example.com/loadline-autoscaler:0.1.0"
+    only["spec"]["template"]["spec"]["containers"] = [{"image": image, "args": ["/adapter"]}]
+    return only
+
+
+async def test_the_adapter_may_run_in_the_manifests_of_prometheus_adapter():
+    moved = with_arguments_only("prometheus-adapter")
+    cluster = session(moved)
+    register(cluster, CUSTOM, selector={"app": "adapter"})
+    assert (await adapter_of(cluster, "")).name == "prometheus-adapter"
+    beside = session(moved, deployment("adapter"))
+    register(beside, CUSTOM, selector={"app": "adapter"})
+    assert (await adapter_of(beside, "")).name == "loadline-adapter"
+
+
 async def test_a_deployment_that_the_user_names_is_not_searched_for():
     cluster = session()
     path = "/apis/apps/v1/namespaces/monitoring/deployments/mine"
