@@ -212,8 +212,8 @@ def add_simulation_flags(flags: FlagSet) -> None:
         type=_metric_value,
         action="append",
         default=[],
-        help="quantity of the metric with this name (for a metric per pod, that of each pod), or fails for a failed metric; "
-        "may be repeated",
+        help="quantity of the metric with this name (for a metric per pod, that of each pod, such as cpu=250m), or fails for "
+        "a failed metric; may be repeated",
     )
     flags.add_argument(
         "--at",
