@@ -20,6 +20,7 @@ class _Port(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Container(msgspec.Struct, frozen=True):
+    image: str = ""
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     ports: tuple[_Port, ...] = ()
@@ -75,6 +76,8 @@ class RunningProgram(msgspec.Struct, frozen=True, kw_only=True):
     port: int
     config_maps: tuple[str, ...] = ()
     """Those that are mounted into its pods."""
+    has_command: bool = True
+    """Whether its command says so, and not only the name of its image."""
 
     def __str__(self) -> str:
         return f"Deployment {self.namespace}/{self.name}"
@@ -103,7 +106,7 @@ def reconciles(scaler: RunningProgram, kind: WatchedKind, namespace: str) -> boo
 def _running(deployment: Deployment, program: str) -> RunningProgram | None:
     pod = deployment.spec.template.spec
     for container in pod.containers:
-        if any(re.search(rf"\bloadline-{program}$", word) for word in container.command):
+        if _runs(container, program):
             return RunningProgram(
                 program=program,
                 namespace=deployment.metadata.namespace,
@@ -114,8 +117,17 @@ def _running(deployment: Deployment, program: str) -> RunningProgram | None:
                 arguments=container.args,
                 port=_port(container, program),
                 config_maps=tuple(each.config_map.name for each in pod.volumes if each.config_map),
+                has_command=bool(container.command),
             )
     return None
+
+
+def _runs(container: _Container, program: str) -> bool:
+    if container.command:
+        return any(re.search(rf"\bloadline-{program}$", word) for word in container.command)
+    # Manifests of prometheus-adapter have arguments only, and the adapter is the entry point of the image.
+    repository = container.image.rpartition("/")[2]
+    return program == "adapter" and "loadline" in re.split("[:@]", repository)[0]
 
 
 def _port(container: _Container, program: str) -> int:

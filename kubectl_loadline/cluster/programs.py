@@ -179,6 +179,11 @@ async def _named(session: Session, program: str, named: str) -> RunningProgram:
     if not found:
         raise Unreachable(
             f"no container of the Deployment {named} runs the command loadline-{program}"
+            + (
+                ", or has no command and an image with loadline in its name"
+                if program == "adapter"
+                else ""
+            )
         )
     return found[0]
 

@@ -17,11 +17,12 @@ from wire.kube.api_services import PATH as API_SERVICES
 from wire.kube.api_services import APIService
 from wire.kube.client import decoded
 
+USAGE: Final = f"v1beta1.{resource_metrics.GROUP}"
 REGISTERED: Final = (
     f"v1beta2.{custom_metrics.GROUP}",
     f"v1beta1.{custom_metrics.GROUP}",
     f"v1beta1.{external_metrics.GROUP}",
-    f"v1beta1.{resource_metrics.GROUP}",
+    USAGE,
 )
 """Read by name, so that a right for these names is enough."""
 
@@ -61,7 +62,8 @@ async def registrations(session: Session) -> tuple[Registration, ...]:
 
 
 async def registered_adapters(session: Session) -> tuple[RunningProgram, ...]:
-    """The Deployments of the adapter that these Services lead to.
+    """The Deployments of the adapter that these Services lead to. Those whose command names it come before the others: beside
+    the chart's adapter, the image may run in the manifests of prometheus-adapter too.
 
     Raises `Unreachable` if there are none, and some may not be read.
     """
@@ -85,7 +87,7 @@ async def registered_adapters(session: Session) -> tuple[RunningProgram, ...]:
             problem = error
     if not found and problem is not None:
         raise problem
-    return tuple(found)
+    return tuple(each for each in found if each.has_command) or tuple(found)
 
 
 async def leads_to(session: Session, registration: Registration, program: RunningProgram) -> bool:
@@ -105,6 +107,17 @@ async def leads_to(session: Session, registration: Registration, program: Runnin
     if not selector:
         return program.name == name
     return selector.items() <= program.pod_labels.items()
+
+
+async def other_server_of_usage(session: Session, adapter: RunningProgram) -> str:
+    """The Service (NAMESPACE/NAME) that serves metrics.k8s.io, such as metrics-server; empty if none does, or this adapter.
+
+    Raises `Unreachable` if this may not be read.
+    """
+    for each in await registrations(session):
+        if each.api_service == USAGE and not await leads_to(session, each, adapter):
+            return f"{each.namespace}/{each.name}"
+    return ""
 
 
 async def _api_service(session: Session, name: str) -> APIService | None:

@@ -111,12 +111,16 @@ def row_of(autoscaler: Autoscaler, kind: WatchedKind) -> Row:
     limited_by = limits_of(status)
     # Without the scale of the target nothing is known of its replicas; the counts of the status are then 0.
     is_known = "target" not in limited_by
+    # Of an autoscaler whose metric has failed since it was created, the desired count of the status is 0.
+    is_computed = not (
+        "metric" in limited_by and status.desired_replicas == 0 and status.current_replicas > 0
+    )
     scaled = status.last_scale_time
     return msgspec.structs.replace(
         row,
         **bounds,
         current=status.current_replicas if is_known else None,
-        desired=status.desired_replicas if is_known else None,
+        desired=status.desired_replicas if is_known and is_computed else None,
         limited_by=limited_by,
         reason=_reason(status),
         last_scaled_unix_seconds=None if scaled is None else scaled.timestamp(),

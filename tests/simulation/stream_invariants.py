@@ -1,4 +1,4 @@
-"""The invariant of streamed metrics: what a process is told by the adapter, it acts on, although no request shows its reconciles.
+"""The invariant of streamed metrics: a process acts on what the adapter sends, although no request shows its reconciles.
 
 Only of an autoscaler that follows a queue, without `behavior` and additional fields: more load is more replicas at once.
 """

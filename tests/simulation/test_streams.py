@@ -42,7 +42,7 @@ def test_messages_of_every_length_are_read_however_they_are_cut(size, mask):
     assert frames.messages(data[:3]) + frames.messages(data[3:]) == [payload, payload]
 
 
-def test_pings_are_no_messages():
+def test_a_ping_is_not_a_message():
     assert Frames().messages(b"\x89\x00" + frame(b"{}")) == [b"{}"]
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import yaml
 
 from kubectl_loadline.commands.migrate.from_cluster import compared, read_originals
+from kubectl_loadline.decisions.metric_names import in_prometheus_words
 from kubectl_loadline.migration import (
     Comparison,
     Converted,
@@ -235,7 +236,7 @@ def _comparison_line(comparison: Comparison, why: str) -> str:
     if comparison.agrees:
         return f"{comparison.name}: both set {comparison.original_replicas}"
     if comparison.reason:
-        return f"{comparison.name}: cannot be compared: {comparison.reason}"
+        return f"{comparison.name}: cannot be compared: {in_prometheus_words(comparison.reason)}"
     return (
         f"{comparison.name}: the HPA sets {comparison.original_replicas}, the LoadAutoscaler "
         f"{comparison.load_autoscaler_replicas}. Compare again after one sync period; then run: "

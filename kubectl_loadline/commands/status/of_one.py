@@ -107,9 +107,10 @@ def remembered(body: bytes, row: Row) -> str:
     if not steps:
         return now
     minutes = (steps[-1].until_unix_seconds - steps[0].since_unix_seconds) / 60
+    span = f"{minutes:.0f} minutes" if minutes >= 1.5 else "minute"
     recommended = [each.replicas for each in steps]
     return (
-        f"{now}. In the last {minutes:.0f} minutes, for which its status has a history, its metrics recommended "
+        f"{now}. In the last {span}, for which its status has a history, its metrics recommended "
         f"{min(recommended)} to {max(recommended)}"
     )
 

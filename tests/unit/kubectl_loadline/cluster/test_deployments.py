@@ -16,7 +16,7 @@ from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 def deployment(
     command="loadline-scaler", *args, namespace="monitoring", name="loadline-scaler", **more
 ):
-    container = {"command": [command], "args": list(args), **more}
+    container = {"command": [command] if command else [], "args": list(args), **more}
     volumes = [{"name": "tmp"}, {"name": "config", "configMap": {"name": "rules"}}]
     pod = {"containers": [container], "serviceAccountName": "account", "volumes": volumes}
     spec = {"selector": {"matchLabels": {"app": name}}, "template": {"spec": pod}}
@@ -35,6 +35,24 @@ def test_the_command_of_a_container_says_what_a_deployment_runs():
     assert [str(each) for each in found] == ["Deployment monitoring/a", "Deployment monitoring/b"]
     assert found[0].service_account == "account"
     assert found[0].config_maps == ("rules",)
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("registry.example.com/loadline-autoscaler:0.1.0", True),
+        ("registry.example.com:5000/team/loadline@sha256:12", True),
+        ("registry.example.com/loadline/web:0.1.0", False),
+        ("registry.k8s.io/prometheus-adapter/prometheus-adapter:v0.12.0", False),
+    ],
+)
+def test_manifests_of_prometheus_adapter_name_the_image_without_a_command(image, expected):
+    without_command = deployment(
+        None, "/adapter", "--secure-port=6443", name="prometheus-adapter", image=image
+    )
+    assert bool(running([without_command], "adapter")) is expected
+    assert not running([without_command], "scaler")
+    assert not running([deployment("/bin/sh", image=image)], "adapter")
 
 
 @pytest.mark.parametrize(

@@ -138,3 +138,19 @@ def test_without_anything_to_compare_the_next_step_is_named(api_server, capsys):
     assert (
         "nothing to compare: apply the converted LoadAutoscalers first" in capsys.readouterr().err
     )
+
+
+def test_the_reason_why_two_cannot_be_compared_has_no_go_struct(api_server, capsys):
+    message = (
+        "unable to get external metric shop/queue/&LabelSelector{MatchLabels:map[string]string{queue: mail,},"
+        "MatchExpressions:[]LabelSelectorRequirement{},}: no metrics"
+    )
+    failed = {"type": "ScalingActive", "status": "False", "reason": "F", "message": message}
+    both = {
+        **yaml.safe_load(HPA),
+        "status": {"conditions": [failed], "currentReplicas": 1, "desiredReplicas": 0},
+    }
+    for kind in (HPAS, LAS):
+        api_server.documents[within(kind, "shop")] = collection(both)
+    assert plugin(["migrate", "--compare"]) == 3
+    assert 'external metric shop/queue{queue="mail"}: no metrics' in capsys.readouterr().out

@@ -109,6 +109,14 @@ def test_without_the_scale_of_the_target_the_counts_are_unknown():
     assert (found.current, found.desired) == (None, None)
 
 
+def test_before_the_first_value_of_a_metric_the_desired_count_is_unknown():
+    failed = condition("ScalingActive", "False", "FailedGetResourceMetric")
+    found = row(failed, currentReplicas=2, desiredReplicas=0)
+    assert (found.current, found.desired) == (2, None)
+    assert row(failed, currentReplicas=2, desiredReplicas=2).desired == 2
+    assert row(failed, currentReplicas=0, desiredReplicas=0).desired == 0
+
+
 def test_a_dry_run_is_marked():
     assert row(spec={"mode": "DryRun"}).dry_run
     assert not row().dry_run
