@@ -14,6 +14,7 @@ from scaler.algorithm.restart import TAKE_OVER_SECONDS
 from tests.hpa_model.normalization import Changed, Remembered, limit
 from tests.simulation.api_server import proposal
 from tests.simulation.clock_skew import SKEW_SECONDS, Skew, Skews
+from tests.simulation.faults import Fault
 from tests.simulation.invariants import Run, Violation, deadline_seconds
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.liveness_invariants import INVARIANTS
@@ -108,9 +109,7 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         kept = [
             (each, n)
             for each, n in of_life
-            if not _died_soon(run, each)
-            and not _could_not_be_stored(run, plan, each)
-            and not _hung(run, plan, each)
+            if not _died_soon(run, each) and not _could_not_be_stored(run, plan, each)
         ]
         found += [(each.at, each.at, n) for each, n in kept]
         # What was recommended later, on streamed metrics, is not seen.
@@ -154,41 +153,30 @@ def _died_soon(run: Run, measured: Measurement) -> bool:
     return any(measured.at <= at <= soon for at in (*ends, *lost))
 
 
-def _hung(run: Run, plan: AutoscalerPlan, measured: Measurement) -> bool:
-    """Whether kube-apiserver did not respond to the writes of the process any more until another one took over."""
-    until = _next_reconcile(run, plan, measured.process, measured.at, default=math.inf)
-    hangs = any(
-        (fault.kind, fault.how) == ("api", "hang")
-        and measured.at <= fault.at + fault.seconds and fault.at <= until
-        for fault in run.faults
-    )  # fmt: skip
-    is_stored = any(
-        (each.key, each.process) == (plan.key, measured.process) and measured.at <= each.at <= until
-        for each in run.stores_of_memories
-    )
-    return hangs and until < math.inf and not is_stored
-
-
 def _could_not_be_stored(run: Run, plan: AutoscalerPlan, measured: Measurement) -> bool:
-    """Whether the process ended, or lost the Lease, while the memories of HPAs could not be written.
+    """Whether the process ended, or lost the Lease, while what it remembered could not be written.
 
     The next one notices that if what it reads is older than it should be (`scaler.algorithm.restart`).
     """
-    if run.scenario.kind.keeps_history:
-        return False
     until = _next_reconcile(run, plan, measured.process, measured.at, default=math.inf)
     failing = any(
-        fault.kind == "writes" and fault.where == MEMORIES
+        _fails_to_store(run, fault)
         and measured.at <= fault.at + fault.seconds and fault.at <= until
         for fault in run.faults
     )  # fmt: skip
     stored = [
-        each.at for each in run.journal.memories_stored
+        each.at for each in run.stores_of_memories
         if each.key == measured.target and each.process == measured.process and each.at <= until
     ]  # fmt: skip
     latest = max(stored, default=0.0)
     age_seconds_max = window_of(run, plan) / 2 + TAKE_OVER_SECONDS + 2 * run.scenario.period
     return failing and latest < measured.at and until - latest <= age_seconds_max
+
+
+def _fails_to_store(run: Run, fault: Fault) -> bool:
+    """Whether statuses, or the memories of HPAs, may not be writable because of it."""
+    store = "status" if run.scenario.kind.keeps_history else MEMORIES
+    return fault.kind == "api" or (fault.kind, fault.where) == ("writes", store)
 
 
 def _leads(run: Run, measured: Measurement) -> bool:

@@ -85,4 +85,6 @@ def test_without_a_recording_the_recommendations_of_the_status_are_reported():
     assert "2 to 7" in remembered(body, ROW)
     assert remembered(b"{}", ROW) == "Replicas: 3 now; desired 4"
     body = json.dumps({"status": {"history": {"recommendations": [{"replicas": 2, **step}]}}})
-    assert "In the last minute, for which its status has a history" in remembered(body.encode(), ROW)
+    assert "In the last minute, for which its status has a history" in remembered(
+        body.encode(), ROW
+    )
