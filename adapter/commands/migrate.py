@@ -113,5 +113,9 @@ def _sentence(rule: MigratedRule) -> str:
     if rule.problem:
         return f"{rule.path} is kept: {rule.problem}"
     compared = sum(metric.compared for metric in rule.metrics)
-    names = ", ".join(metric.block["name"] for metric in rule.metrics)
-    return f"{rule.path} is replaced by {names}: the values of {compared} objects are equal"
+    names = ", ".join(f"{each.block['name']} of {each.block['describes']}" for each in rule.metrics)
+    objects = "1 object" if compared == 1 else f"{compared} objects"
+    sentence = f"{rule.path} is replaced by {names}: the values of {objects} are equal"
+    if any(each.of_namespaces for each in rule.metrics):
+        sentence += ". Keep the rule if an autoscaler reads it of a Namespace, which named metrics do not have"
+    return sentence

@@ -46,10 +46,14 @@ SIGNAL: Final = {"onEmpty": "omit", "onNaN": "zero", "onPartial": "accept"}
 
 
 class MigratedMetric(msgspec.Struct, frozen=True, kw_only=True):
-    """A named metric, and for how many objects its value was compared with that of the rule."""
+    """A named metric, and for how many objects its value was compared with that of the rule.
+
+    `of_namespaces`: the rule serves it of namespaces, too, and the named metric does not.
+    """
 
     block: Json  # an entry of `metrics`
     compared: int
+    of_namespaces: bool = False
 
 
 class MigratedRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,12 +102,17 @@ class RuleMigration:
         metrics = yielded(rule, series, self._mapping).metrics
         if not metrics:
             raise NotMigrated("Prometheus has no series for it; `check` says why")
-        return tuple([await self._metric(rule, each, series) for each in metrics])
+        return tuple(
+            [
+                await self._metric(rule, each, resource, series)
+                for each in metrics
+                for resource in _described(each)
+            ]
+        )
 
     async def _metric(
-        self, rule: DiscoveryRule, metric: Metric, series: LabelSets
+        self, rule: DiscoveryRule, metric: Metric, resource: GroupResource, series: LabelSets
     ) -> MigratedMetric:
-        resource = _described(metric)
         converter = ResourceConverter(rule.resources, self._mapping)
         try:
             labels = (converter.label_for(resource), converter.label_for(NAMESPACES))
@@ -121,7 +130,8 @@ class RuleMigration:
             narrow = self._query(rule, metric, resource, namespace, sorted(names))
             block = block or _block(rule, metric, resource, labels, narrow)
             compared += await self._compared(rule, block["query"], narrow, labels, namespace)
-        return MigratedMetric(block=block or {}, compared=compared)
+        of_namespaces = str(NAMESPACES) in metric.resources
+        return MigratedMetric(block=block or {}, compared=compared, of_namespaces=of_namespaces)
 
     def _query(
         self,
@@ -167,14 +177,12 @@ class RuleMigration:
         return round(counted.samples[0].value) if counted.samples else 0
 
 
-def _described(metric: Metric) -> GroupResource:
-    """Pods, or the first kind of object that is not a namespace."""
-    preferred = [each for each in metric.resources if each == "pods"]
-    others = [each for each in metric.resources if each != "namespaces"]
-    chosen = next(iter(preferred or others), "")
-    if not chosen:
+def _described(metric: Metric) -> tuple[GroupResource, ...]:
+    """Every kind of object that the rule serves the metric of, but namespaces themselves, of which there is no named metric."""
+    kinds = [each for each in metric.resources if each != str(NAMESPACES)]
+    if not kinds:
         raise NotMigrated(f"{metric.name} describes namespaces only")
-    return GroupResource.parse(chosen)
+    return tuple(map(GroupResource.parse, kinds))
 
 
 def _block(

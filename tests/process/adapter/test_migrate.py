@@ -27,11 +27,18 @@ rules:
 - seriesQuery: 'MINE_missing{namespace!=""}'
   resources: {template: '<<.Resource>>'}
   metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+- seriesQuery: 'MINE_served{namespace!=""}'
+  resources: {template: '<<.Resource>>'}
+  metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
 externalRules:
 - seriesQuery: 'MINE_depth'
   resources: {namespaced: false}
   metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>})'
 """
+
+OF_NAMESPACES = (
+    ". Keep the rule if an autoscaler reads it of a Namespace, which named metrics do not have"
+)
 
 
 @pytest.fixture
@@ -42,6 +49,7 @@ def mine(exporter, prometheus) -> str:
             exporter.increase(f"{name}_requests_total", rate, namespace=namespace, pod=pod)
             labels = {"kubernetes_namespace": namespace, "kubernetes_pod": pod}
             exporter.set(f"{name}_depth", rate, **labels)
+        exporter.set(f"{name}_served", 5, namespace=namespace, service="api", deployment="api")
     prometheus.wait_for(f"count(rate({name}_requests_total[5s])) == 4")
     return name
 
@@ -53,21 +61,26 @@ def test_a_rule_is_replaced_only_where_equal_values_are_proven(mine, prometheus,
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done
     printed = done.stderr.splitlines()
-    assert (
-        printed[0]
-        == f"rules[0] is replaced by {mine}_requests_per_second: the values of 4 objects are equal"
+    assert printed[0] == (
+        f"rules[0] is replaced by {mine}_requests_per_second of pods: the values of 4 objects are equal{OF_NAMESPACES}"
     )
-    assert printed[1] == f"rules[1] is replaced by {mine}_depth: the values of 4 objects are equal"
+    assert printed[1] == (
+        f"rules[1] is replaced by {mine}_depth of pods: the values of 4 objects are equal{OF_NAMESPACES}"
+    )
     assert printed[2].startswith("rules[2] is kept: ")
     assert printed[3] == "rules[3] is kept: Prometheus has no series for it; `check` says why"
-    assert printed[4].startswith("externalRules[0] is kept: ")
+    assert printed[4].startswith(f"rules[4] is replaced by {mine}_served of ")
+    # Prometheus adds the label of the scrape job, which is the name of a Job to prometheus-adapter.
+    assert "the values of 6 objects are equal" in printed[4]
+    assert printed[5].startswith("externalRules[0] is kept: ")
 
     new = yaml.safe_load(done.stdout)
     assert [rule["seriesQuery"].split("{")[0] for rule in new["rules"]] == [
         f"{mine}_depth",
         f"{mine}_missing",
     ]
-    first, second = new["metrics"]
+    first, second, *served = new["metrics"]
+    assert {each["describes"] for each in served} == {"services", "deployments.apps", "jobs.batch"}
     assert (first["name"], first["describes"]) == (f"{mine}_requests_per_second", "pods")
     assert second["labels"] == {"object": "kubernetes_pod", "namespace": "kubernetes_namespace"}
     parse(done.stdout)
