@@ -60,12 +60,12 @@ PROMETHEUS_SECONDS = Histogram(
 )
 EVALUATIONS = Counter(
     "loadline_adapter_evaluations",
-    "Evaluations of plans: sent to Prometheus; shared with an equal query in flight; or answered by a fresh result.",
+    "Queries by source: sent (to Prometheus), shared (with an identical query in flight) or fresh (answered from a cached result).",
     ["source"],
 )
 ANSWERS = Counter(
     "loadline_adapter_answers",
-    "Requests whose values came from Prometheus, by the query that returned them: wide (for many requests) or own.",
+    "Requests whose values came from Prometheus, by the query that returned them: wide (shared by many requests) or own (of one request).",
     ["query"],
 )
 WIDE_SUSPENSIONS = Counter(
@@ -106,7 +106,7 @@ OBJECTS_AGE_SECONDS = Gauge(
 )
 CRASHES = Counter(
     "loadline_adapter_crashes",
-    "Watched metrics, listings of series, changes of objects and metrics of this program that ended in an unexpected error; each is a bug, with a traceback in the log.",
+    "Unexpected errors while evaluating watched metrics, listing series, handling changed objects or collecting this program's metrics. Each is a bug, with a traceback in the log.",
 )
 STREAMS = Gauge(
     "loadline_adapter_streams",
@@ -114,7 +114,7 @@ STREAMS = Gauge(
 )
 WATCHED = Gauge(
     "loadline_adapter_watched_metrics",
-    "Different requests that are evaluated in each round for the clients that watch them.",
+    "Distinct metric requests that are watched by clients and evaluated in each round.",
 )
 ROUND_SECONDS = Histogram(
     "loadline_adapter_round_duration_seconds",
@@ -123,7 +123,7 @@ ROUND_SECONDS = Histogram(
 )
 CLIENT_REFUSALS = Counter(
     "loadline_adapter_client_refusals",
-    "Connections and requests that were refused because the client used too much of this (connections, memory, headers, time, reviews).",
+    "Connections and requests refused because the client exceeded a limit, by limit (connections, memory, headers, time, reviews).",
     ["reason"],
 )
 STREAMS_ENDED = Counter(
@@ -133,7 +133,7 @@ STREAMS_ENDED = Counter(
 )
 CONFIGURATION_GENERATION = Gauge(
     "loadline_adapter_configuration_generation",
-    "Number of the active configuration: 1 for the first, one more after each reload.",
+    "Generation of the active configuration: starts at 1, and increases by 1 with each reload.",
 )
 CONFIGURATION_RELOADS = Counter(
     "loadline_adapter_configuration_reloads",

@@ -175,7 +175,7 @@ class Block:
         self.error(
             ProblemCode.WRONG_TYPE,
             name,
-            f"{_kind(node)} where a text is expected",
+            f"expected a string, found {_kind(node)}",
             "Write one value; quote it if in doubt.",
         )
         return default
@@ -250,7 +250,7 @@ class Block:
             self.error(
                 ProblemCode.WRONG_TYPE,
                 name,
-                f"{_kind(node)} where a mapping is expected",
+                f"expected a mapping, found {_kind(node)}",
                 "Write `key: value` lines below it.",
             )
             node = None
@@ -263,7 +263,7 @@ class Block:
             self.error(
                 ProblemCode.WRONG_TYPE,
                 name,
-                f"{_kind(node)} where a list is expected",
+                f"expected a list, found {_kind(node)}",
                 "Begin each entry with `- `.",
             )
             return
@@ -276,7 +276,7 @@ class Block:
                     ProblemCode.WRONG_TYPE,
                     item,
                     path,
-                    f"{_kind(item)} where a mapping is expected",
+                    f"expected a mapping, found {_kind(item)}",
                     "Write `key: value` lines.",
                 )
 

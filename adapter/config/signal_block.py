@@ -62,7 +62,7 @@ def _check_ages(block: Block, contract: SignalContract) -> None:
             ProblemCode.MISSING_FIELD,
             "lastFor",
             "`last` is used without a limit on the age",
-            "Add `lastFor: 5m`: the greatest age of a last good value.",
+            "Add `lastFor: 5m`, the maximum age of a last good value.",
         )
     if contract.last_for_seconds is not None and not uses_last:
         block.warning(

@@ -53,6 +53,6 @@ def _short(selector: str, range_seconds: float, interval_seconds: float) -> Find
         step="query",
         reason="ShortRange",
         message=f"the range [{short_duration(range_seconds)}] of {selector} is shorter than two scrape intervals "
-        f"(a sample each {short_duration(round(interval_seconds, 1))}), so rate() often has no value",
+        f"(one sample every {short_duration(round(interval_seconds, 1))}), so rate() often has no value",
         fix=f"Use [{fitting_range(interval_seconds)}], four scrape intervals, or scrape more often.",
     )

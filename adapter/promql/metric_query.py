@@ -130,7 +130,7 @@ def rendered_query(
             public="the query template cannot be rendered",
         ) from None
     if not query:
-        raise QueryNotBuilt("the query template renders to an empty text")
+        raise QueryNotBuilt("the query template renders to an empty string")
     return query
 
 

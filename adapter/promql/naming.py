@@ -151,7 +151,9 @@ class ResourceConverter:
         except ValueError as e:
             raise NoLabel(resource, f"`resources.template` cannot be rendered: {e}") from None
         if not label:
-            raise NoLabel(resource, "`resources.template` renders to an empty text for it")
+            raise NoLabel(
+                resource, "`resources.template` renders to an empty string for this resource"
+            )
         return label
 
     def resource_for(self, label: str) -> GroupResource | None:

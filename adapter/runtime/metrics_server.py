@@ -89,7 +89,7 @@ class _Server:
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         for end in ends:
             end.cancel()
-        log.info("stopping: no new connections; requests in flight are finished")
+        log.info("shutting down: not accepting new connections, finishing requests in flight")
         if self._streams is not None:
             await self._streams.close()
         await listener.stop()

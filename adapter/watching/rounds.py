@@ -282,7 +282,8 @@ class Rounds:
         limit = self._own_queries_max
         for each in own[limit:]:
             self._refuse(
-                each, f"more than {limit} watched metrics have a query of their own: send a GET"
+                each,
+                f"more than {limit} watched metrics need a query of their own, so this one is not watched: send a GET instead",
             )
 
 

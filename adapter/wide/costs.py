@@ -113,7 +113,7 @@ class Costs:
         """What was compared."""
         return (
             f"it took {_words(self.wide.seconds, self.wide.samples)}, "
-            f"and each of the {replaced:.0f} own queries {_words(self._own_seconds or 0.0, self._own_samples)}"
+            f"and each of the {replaced:.0f} queries of single requests took {_words(self._own_seconds or 0.0, self._own_samples)}"
         )
 
 

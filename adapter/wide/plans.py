@@ -223,7 +223,7 @@ class WidePlans:
             telemetry.WIDE_SUSPENSIONS.labels("costly").inc()
             replaced = chunk.demand.replaced(now_seconds)
             log.info(
-                "one query for each request: one for all of them returns %d rows and costs more: %s",
+                "using one query per request: a single query for all of them returns %d rows and is more expensive: %s",
                 row_count,
                 chunk.demand.costs.sentence(replaced),
             )
@@ -263,7 +263,7 @@ class WidePlans:
         seconds = suspension.begin(now_seconds, FAILED_SECONDS if retryable else REFUSED_SECONDS)
         telemetry.WIDE_SUSPENSIONS.labels("failed" if retryable else "refused").inc()
         log.info(
-            "one query for each request for the next %g s, instead of one for all of them: %s",
+            "using one query per request for the next %g s, instead of one for all of them: %s",
             seconds,
             cause,
         )

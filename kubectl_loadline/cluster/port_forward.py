@@ -2,7 +2,7 @@
 
 The protocol is the WebSocket one of the kubelet (k8s.io/cri-streaming pkg/streaming/portforward/websocket.go): a
 message begins with the number of its channel, 0 for the data and 1 for an error, and the first message of a channel is the
-port. Each local connection has a WebSocket of its own. The user needs the right to get and create `pods/portforward`.
+port. Each local connection has a WebSocket of its own. The user needs permission to get and create `pods/portforward`.
 """
 
 import asyncio

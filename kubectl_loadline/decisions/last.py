@@ -1,6 +1,6 @@
 """`loadline-scaler why NAMESPACE/NAME`: explains the running scaler's last decision on an autoscaler.
 
-The client needs the right to get `/debug/decisions/*` from the scaler. In the scaler's pod (`kubectl exec`)
+The client needs permission to get `/debug/decisions/*` from the scaler. In the scaler's pod (`kubectl exec`)
 its service account is used; from outside, forward the port and use a kubeconfig.
 """
 

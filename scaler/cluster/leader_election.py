@@ -1,7 +1,7 @@
 """Leader election over a Lease. Upstream: client-go v0.36.3, tools/leaderelection.
 
 Implemented here, because kubernetes-asyncio's (36.1) stops an election on a transport error, compares
-the wall clocks of different machines (in local time), and never releases a lease. Needs the right to
+the wall clocks of different machines (in local time), and never releases a lease. Needs permission to
 create leases and to get and update this one.
 
 Two processes never lead at once: a leader that cannot renew stops `renew_deadline_seconds` after it
@@ -183,7 +183,7 @@ class LeaderElection:
         except (StatusError, Unavailable, TimeoutError, msgspec.DecodeError) as error:
             if _is_conflict(error):
                 return False  # another process was faster
-            self._problem.set(str(error) or "no response in time")
+            self._problem.set(str(error) or "timed out waiting for a response")
             return False
         self._problem.set(None)
         return True

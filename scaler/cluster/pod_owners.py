@@ -132,13 +132,13 @@ class PodOwners:
         cache = self._cache(resource, namespace)
         if cache is None:
             return (
-                f"the owners of pods are of more than {OTHER_RESOURCES_MAX} kinds beside ReplicaSet"
+                f"pods have owners of more than {OTHER_RESOURCES_MAX} kinds other than ReplicaSet"
             )
         if not cache.is_synced:
             reason = cache.last_error or "the first LIST is in progress"
             return (
-                f"{cache.path} has not been listed yet: {reason}. The scaler has to list and watch it, which"
-                " rbac.podOwners of its chart allows"
+                f"{cache.path} has not been listed yet: {reason}. The scaler needs permission to list and watch it:"
+                " set rbac.podOwners in its chart"
             )
         if cache.age_seconds > AGE_SECONDS_MAX:
             return f"{cache.path} was last confirmed by the API server more than {AGE_SECONDS_MAX / 60:g} minutes ago"

@@ -64,8 +64,8 @@ def checked_age(
         age_seconds = monotonic() - read_since_seconds
         if age_seconds > max(period_seconds, AGE_SECONDS_MIN):
             raise NotSent(
-                f"not written, because the metrics were read up to {age_seconds:.0f} s ago: kube-apiserver was busy, or "
-                "the scaler was suspended; the next reconcile decides again"
+                f"not written, because the metrics are up to {age_seconds:.0f} s old: kube-apiserver was slow or "
+                "the scaler was paused. The next reconcile decides again"
             )
 
     return check

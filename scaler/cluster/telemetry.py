@@ -82,7 +82,7 @@ class Telemetry:
         )
         self.metric_computation_total = Counter(
             "loadline_scaler_metric_computation_total",
-            "Metrics evaluated, by the action that the metric proposes, error, and spec.metrics[*].type.",
+            "Metric evaluations, by proposed action, error and spec.metrics[*].type.",
             metric_outcome,
             registry=self.registry,
         )
@@ -95,7 +95,7 @@ class Telemetry:
         )
         self._stale_sync_skips_total = Counter(
             "loadline_scaler_stale_sync_skips_total",
-            "Reconciles that were left out because the watch has not delivered what the last one wrote.",
+            "Reconciles skipped because the watch has not yet delivered the last write.",
             ("group", "resource"),
             registry=self.registry,
         )
@@ -125,12 +125,12 @@ class Telemetry:
         )
         self.crashes_total = Counter(
             "loadline_scaler_crashes_total",
-            "Reconciles, decisions on changed metrics, readings of a watched object, and samples of /metrics that ended in an unexpected error; each is a bug, with a traceback in the log.",
+            "Unexpected errors while reconciling, deciding on changed metrics, reading watched objects or collecting this program's metrics. Each is a bug, with a traceback in the log.",
             registry=self.registry,
         )
         self.client_refusals_total = Counter(
             "loadline_scaler_client_refusals_total",
-            "Connections and requests that were refused because the client used too much of this (connections, memory, headers, time, reviews).",
+            "Connections and requests refused because the client exceeded a limit, by limit (connections, memory, headers, time, reviews).",
             ("reason",),
             registry=self.registry,
         )
@@ -145,7 +145,7 @@ class Telemetry:
         if self._kind.follows_server_version:
             self._kubernetes_version = Gauge(
                 "loadline_scaler_kubernetes_version_info",
-                "Always 1; the labels are the version of the API server (empty with --kubernetes-version), and the version whose HPA controller is followed.",
+                "Always 1; the labels are the version of the API server (empty with --kubernetes-version), and the version whose HPA controller is emulated.",
                 ("server", "behavior"),
                 registry=self.registry,
             )

@@ -72,7 +72,7 @@ class Futility(Extension[FutilityRules, None]):
                 f"{rules.ready_timeout_seconds:g} s: {_names(stuck)}",
                 detail=""
                 if draft.replicas == desired
-                else f"Without that, it would run {desired}.",
+                else f"Without that, the replica count would be {desired}.",
                 holds=draft.replicas != desired,
             )
         )

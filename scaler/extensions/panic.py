@@ -173,6 +173,6 @@ def _remark(rules: PanicRules, found: PanicState, *, limited: int, desired: int)
         reason="Panicking",
         message=f"the metrics propose at least {percent}, or did within the last "
         f"{rules.hold_seconds:g} s: scaling up without limits, and not down",
-        detail="" if limited == desired else f"Without that, it would run {limited}.",
+        detail="" if limited == desired else f"Without that, the replica count would be {limited}.",
         holds=limited != desired,
     )

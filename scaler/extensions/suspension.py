@@ -82,7 +82,9 @@ class Suspend(Extension[Suspension, None]):
                 active=True,
                 reason="Suspended",
                 message=message,
-                detail=f"Without that, it would run {desired}." if replicas != desired else "",
+                detail=f"Without that, the replica count would be {desired}."
+                if replicas != desired
+                else "",
                 holds=replicas != desired,
             )
         )
@@ -113,7 +115,7 @@ def _message(suspension: Suspension) -> str:
     if suspension.until_unix_seconds is None:
         # The API server accepts every day up to 31 in every month, and a year 0.
         return (
-            f"{words} without an end: spec.suspend.until, {suspension.until}, does not exist: "
-            "write a time such as 2027-01-31T08:00:00Z"
+            f"{words} indefinitely: spec.suspend.until ({suspension.until}) is not a valid date: "
+            "set a time such as 2027-01-31T08:00:00Z"
         )
     return f"{words} until {suspension.until}"

@@ -96,8 +96,8 @@ class AdapterConnections:
         """By the name of the APIService."""
         self._listing = ProblemLog(
             log,
-            failing="metrics are read through kube-apiserver, since the APIServices cannot be read. The scaler needs the right to "
-            "list and watch them, as its chart grants it, or --adapter-connection=never",
+            failing="metrics are read through kube-apiserver, since the APIServices cannot be read. The scaler needs permission to "
+            "list and watch them, which its chart grants, or --adapter-connection=never",
             recovered="the APIServices can be read",
         )
 

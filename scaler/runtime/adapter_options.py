@@ -59,9 +59,7 @@ def choice(text: str) -> str:
     try:
         return ALWAYS if boolean(text) else NEVER
     except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is none of {AUTO}, {NEVER} and {ALWAYS}"
-        ) from None
+        raise argparse.ArgumentTypeError(f"{text!r} must be {AUTO}, {NEVER} or {ALWAYS}") from None
 
 
 def add_adapter_flags(flags: FlagGroup) -> None:
@@ -71,8 +69,8 @@ def add_adapter_flags(flags: FlagGroup) -> None:
         choices=(AUTO, NEVER),
         default=AUTO,
         metavar="WHEN",
-        help="auto: read metrics directly from the Services that the APIServices of the metrics APIs name, where their certificates "
-        "can be verified and they admit the scaler, else through kube-apiserver. never: always through kube-apiserver",
+        help="auto: read metrics directly from the Services that the APIServices of the metrics APIs name, if their certificates "
+        "can be verified and they accept the scaler, otherwise through kube-apiserver. never: always through kube-apiserver",
     )
     flags.add_argument(
         "--adapter-service",
@@ -104,13 +102,13 @@ def add_adapter_flags(flags: FlagGroup) -> None:
         flags,
         "--stream-metrics",
         help="let an adapter send custom and external metrics when they change, instead of requesting them in each reconcile. "
-        "auto: an adapter that says that it can. always: without asking it",
+        "auto: if the adapter supports it. always: without checking first",
     )
     _add_choice(
         flags,
         "--reconcile-on-change",
-        help="reconcile before the end of the period, at most once a second, if a streamed metric has changed so that the replica "
-        "count would. auto: LoadAutoscalers, but not HPAs",
+        help="reconcile before the end of the period, at most once a second, if a change of a streamed metric would change the "
+        "replica count. auto: only for LoadAutoscalers, not for HPAs",
     )
 
 
@@ -124,14 +122,16 @@ def _add_choice(flags: FlagGroup, name: str, *, help: str) -> None:  # noqa: A00
 def adapter_options(flags: argparse.Namespace) -> AdapterOptions | None:
     """The parsed flags; None without direct connections. Raises `ValueError` when they contradict each other."""
     if flags.adapter_token_file and flags.adapter_service is None:
-        raise ValueError("--adapter-token-file requires --adapter-service, for which the token is")
+        raise ValueError(
+            "--adapter-token-file requires --adapter-service: the token is valid for that Service only"
+        )
     if flags.adapter_token_file and flags.adapter_token_service_account:
         raise ValueError("use one of --adapter-token-file and --adapter-token-service-account")
     if flags.adapter_connection == NEVER:
         _check_never(flags)
         return None
     if flags.reconcile_on_change == ALWAYS and flags.stream_metrics == NEVER:
-        raise ValueError("--reconcile-on-change requires --stream-metrics")
+        raise ValueError("--reconcile-on-change=always cannot be used with --stream-metrics=never")
     return AdapterOptions(
         service=flags.adapter_service,
         url=flags.adapter_url or "",

@@ -125,6 +125,6 @@ class RequestedToken:
         except (StatusError, Unavailable) as error:
             cause = error.message
         raise ConnectionConfigError(
-            f"no token of the ServiceAccount {self._namespace}/{self._name}: {cause}. The scaler needs the right to create "
-            "its serviceaccounts/token, as the scaler chart grants it"
+            f"no token of the ServiceAccount {self._namespace}/{self._name}: {cause}. The scaler needs permission to create "
+            "its serviceaccounts/token, which the scaler chart grants"
         )

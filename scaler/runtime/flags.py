@@ -77,7 +77,7 @@ def period(text: str) -> float:
     """A duration greater than 0."""
     seconds = duration_seconds(text)
     if seconds <= 0:
-        raise argparse.ArgumentTypeError(f"{text} is not greater than 0: use for example 15s")
+        raise argparse.ArgumentTypeError(f"{text} must be greater than 0, such as 15s")
     return seconds
 
 
@@ -85,7 +85,7 @@ def window(text: str) -> float:
     """A duration of 0 or more."""
     seconds = duration_seconds(text)
     if seconds < 0:
-        raise argparse.ArgumentTypeError(f"{text} is negative: use 0s or more")
+        raise argparse.ArgumentTypeError(f"{text} must not be negative")
     return seconds
 
 
@@ -286,7 +286,7 @@ def _add_leader_flags(flags: FlagGroup) -> None:
     )
     flags.add_boolean(
         "--sharding",
-        help="share the namespaces with the other replicas, instead of standing by while one leads; all of them need it",
+        help="share the namespaces among the replicas, instead of one active leader with standbys; set it on all replicas",
     )
     for name, seconds, text in (
         (
@@ -308,7 +308,7 @@ def _add_leader_flags(flags: FlagGroup) -> None:
         "--leader-elect-resource-name",
         default=defaults.resource_name,
         metavar="NAME",
-        help="name of the Lease, with which the names of the Leases of --sharding begin",
+        help="name of the Lease, and with --sharding the prefix of the names of the Leases",
     )
     flags.add_argument(
         "--leader-elect-resource-namespace",
@@ -323,7 +323,7 @@ def options_of(flags: argparse.Namespace) -> Options:
     kind = KINDS[flags.watch]
     if flags.kubernetes_version is not None and not kind.follows_server_version:
         raise ValueError(
-            f"--kubernetes-version is for HPAs, a {kind.kind} always has the newest behavior: "
+            f"--kubernetes-version applies only to HPAs; a {kind.kind} always has the newest behavior: "
             f"remove it, or add --watch={HORIZONTAL_POD_AUTOSCALERS.plural}"
         )
     max_age_seconds = flags.metric_status_max_age

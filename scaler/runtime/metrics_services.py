@@ -112,7 +112,10 @@ class MetricsServices:
         if not cache.is_synced:
             return cache.last_error or "the APIServices have not been listed yet"
         if cache.last_error or cache.age_seconds > AGE_SECONDS_MAX:
-            return cache.last_error or "kube-apiserver has not confirmed the APIServices for long"
+            return (
+                cache.last_error
+                or f"kube-apiserver has not confirmed the APIServices for more than {AGE_SECONDS_MAX:g} s"
+            )
         return None
 
     def _changed(self, old: _Registration | None, new: _Registration | None) -> None:

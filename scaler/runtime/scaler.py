@@ -167,7 +167,7 @@ class Scaler:
             self._background.start(self._write_events(), name="events")
             self._background.start(self._scale(), name="scale")
             await _any_set(stop, self._background.failed)
-            log.info("stopping: reconciles in progress are finished")
+            log.info("shutting down: finishing reconciles in progress")
             await server.stop()
         finally:
             await self._background.stop()

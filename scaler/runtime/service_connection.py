@@ -155,7 +155,7 @@ class ServiceConnection:
                 return f"{self.address.url}: {error}"
             else:
                 return None
-        return f"{problem}. An adapter needs the right to create tokenreviews (ClusterRole system:auth-delegator)"
+        return f"{problem}. An adapter needs permission to create tokenreviews (ClusterRole system:auth-delegator)"
 
     async def _exchange(self, audience: str) -> None:
         if self._connected is None:

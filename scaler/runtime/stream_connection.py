@@ -37,7 +37,7 @@ class StreamConnection:
         self._telemetry = telemetry
         self._problem = ProblemLog(
             log,
-            failing="metrics are not streamed, and requested in each reconcile",
+            failing="metrics are not streamed; they are requested in each reconcile",
             recovered="changed metrics are streamed by the adapter",
         )
         self._problem.problem = "not connected yet"

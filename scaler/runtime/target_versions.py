@@ -30,7 +30,7 @@ class _Target(msgspec.Struct, frozen=True):
 class TargetVersions:
     """One cache per resource (and namespace, if the scaler is limited to some), started when it is first needed.
 
-    Without the right to list and watch a resource no version is known, and every reconcile reads the Scale.
+    Without permission to list and watch a resource no version is known, and every reconcile reads the Scale.
     """
 
     def __init__(

@@ -28,14 +28,14 @@ class WebSocket:
             async with asyncio.timeout(SEND_SECONDS):
                 await self._socket.send_bytes(message)
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            raise Unavailable(f"{self._address}: {error or 'not sent in time'}") from error
+            raise Unavailable(f"{self._address}: {error or 'timed out sending'}") from error
 
     async def receive(self, *, within_seconds: float) -> bytes:
         """The next message. Raises `Unavailable` if there is none in time, and when the server has disconnected."""
         try:
             message = await self._socket.receive(timeout=within_seconds)
         except TimeoutError as error:
-            raise Unavailable(f"{self._address}: no message in time") from error
+            raise Unavailable(f"{self._address}: timed out waiting for a message") from error
         if message.type in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
             data: bytes | str = message.data
             return data.encode() if isinstance(data, str) else data
@@ -68,7 +68,9 @@ async def websocket(
         except aiohttp.WSServerHandshakeError as error:
             raise from_response(error.status, b"") from error
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            raise Unavailable(f"{address}: {error or 'no response in time'}") from error
+            raise Unavailable(
+                f"{address}: {error or 'timed out waiting for a response'}"
+            ) from error
         try:
             yield WebSocket(socket, address)
         finally:

@@ -3,7 +3,7 @@
 The objects are decoded into the caller's struct, which names only the fields that it needs: that,
 and the metadata-only mode, are what keeps tens of thousands of objects cheap. The copy is always whole:
 until the first LIST is complete it is empty and `synced()` waits; afterwards it may be old, never
-partial, and `age_seconds` says how old at most. Without the right to watch it is listed periodically.
+partial, and `age_seconds` says how old at most. Without permission to watch it is listed periodically.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ OBJECTS_MAX = 1_000_000
 WATCH_SECONDS = 300.0
 # A watch that ends sooner and without an event counts as a failure, or the next would follow without a pause.
 WATCH_SECONDS_MIN = 1.0
-# Without the right to watch: the pause between two LISTs, and how many times a LIST's own duration it is at least.
+# Without permission to watch: the pause between two LISTs, and how many times a LIST's own duration it is at least.
 RELIST_SECONDS = 15.0
 RELIST_DURATIONS = 10.0
 # Not allowed, and a resource that has no watch.

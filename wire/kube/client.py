@@ -263,9 +263,11 @@ class KubeClient(Writer):
                     until_response.reschedule(None)
                 yield response
         except aiohttp.ConnectionTimeoutError as error:
-            raise NotSent(self._failed(method, path, "no connection in time")) from error
+            raise NotSent(self._failed(method, path, "timed out connecting")) from error
         except TimeoutError as error:
-            raise Unavailable(self._failed(method, path, "no response in time")) from error
+            raise Unavailable(
+                self._failed(method, path, "timed out waiting for a response")
+            ) from error
         except aiohttp.ClientConnectorError as error:
             raise NotSent(self._failed(method, path, str(error))) from error
         except ClosedBeforeResponse as closed:

@@ -82,7 +82,7 @@ class ServiceAccount:
         if not host or not port:
             raise ConnectionConfigError(
                 "there is no kubeconfig and this is not a pod (KUBERNETES_SERVICE_HOST is not set): "
-                "name a kubeconfig by the flag (see --help) or set $KUBECONFIG"
+                "specify a kubeconfig with a flag (see --help), or set $KUBECONFIG"
             )
         if ":" in host:
             host = f"[{host}]"
@@ -179,7 +179,7 @@ class Connection:
         self._loaded = generations(*self._files)
         self._problem = ProblemLog(
             log,
-            failing=f"the credentials for {self.server} cannot be read, the old ones stay in use",
+            failing=f"the credentials for {self.server} cannot be read; the previous ones stay in use",
             recovered=f"the credentials for {self.server} can be read again",
         )
 

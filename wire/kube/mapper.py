@@ -73,7 +73,7 @@ class RestMapper:
         self._late: dict[VersionListed, asyncio.Task[bytes]] = {}
         self._problem = ProblemLog(
             log,
-            failing="discovery is incomplete, what was known before stays in use",
+            failing="discovery is incomplete; the previously discovered resources stay in use",
             recovered="discovery is complete again",
         )
 

@@ -104,7 +104,7 @@ class ObjectReader(Generic[T]):
         self._logged[metadata] = text
         log.log(
             logging.ERROR if has_traceback else logging.WARNING,
-            "%s: the object %s %s, a previous version of it is kept if there is one: %s",
+            "%s: object %s %s; its previous version, if any, stays in use: %s",
             self._path,
             f"{metadata.namespace}/{metadata.name}".lstrip("/") if metadata else "(without a name)",
             problem,

@@ -48,8 +48,8 @@ async def connect_to(
     verifies = ca_file is not None or ca_pem is not None
     if not verifies and not insecure_skip_tls_verify and not own_loopback:
         raise ConnectionConfigError(
-            f"the certificate of {server} cannot be verified, so your credentials might be sent to another program: "
-            "give its CA with --ca-file, or skip the verification with --insecure-skip-tls-verify"
+            f"the certificate of {server} cannot be verified, so your credentials could be sent to an impostor: "
+            "specify its CA with --ca-file, or skip verification with --insecure-skip-tls-verify"
         )
     replaced = ClusterAccess(
         server=server,

@@ -257,7 +257,7 @@ class HTTPConnection(web.RequestHandler):
         if not self._shared.shares.resize(place):
             self._refuse(
                 503,
-                "requests from clients that are not authenticated use too much memory: try again later",
+                "requests from unauthenticated clients use too much memory: try again later",
             )
         elif self._holds_enough() and not self._buffer_paused:
             self._pause_reading_for_buffer()

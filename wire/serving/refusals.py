@@ -54,8 +54,8 @@ class Refusals:
             return
         ((address, count),) = self._addresses.most_common(1)
         log.warning(
-            "%d connections or requests were refused since the last such message, because clients used too much (%s); "
-            "most, %d, of the address %s",
+            "refused %d connections or requests since the last such message, because clients exceeded a limit (%s); "
+            "most of them (%d) came from %s",
             self._reasons.total(),
             ", ".join(f"{reason.value}: {number}" for reason, number in self._reasons.items()),
             count,

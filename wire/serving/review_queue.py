@@ -47,7 +47,7 @@ class ReviewQueue:
             self._refused(Reason.REVIEWS, address)
             raise failure(
                 429,
-                "too many requests from clients that are not authenticated yet are waiting for a review by kube-apiserver: try again in a second",
+                "too many requests from unauthenticated clients are waiting for a review by kube-apiserver: try again in a second",
                 StatusDetails(retry_after_seconds=RETRY_AFTER_SECONDS),
             )
         self._waiting[address] += 1

@@ -66,7 +66,7 @@ class ServerTLS:
         self._client_cas: set[bytes] = set()
         self._problem = ProblemLog(
             log,
-            failing="the new certificate cannot be loaded, the old one is served",
+            failing="the new certificate cannot be loaded; still serving the previous one",
             recovered="the certificate can be loaded again",
         )
         self.certificate = b""

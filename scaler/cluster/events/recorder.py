@@ -2,7 +2,7 @@
 
 Upstream: client-go v0.36.3, tools/record/event.go. Unlike upstream, Normal events are written before
 Warnings, repetitions are merged while they wait, and the rate of writes is limited for the whole
-process. Needs the right to create and patch events.
+process. Needs permission to create and patch events.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ class EventRecorder:
         self._stamp_seconds = 0.0
         self._refusals: LRUCache[tuple[str, str], bool] = LRUCache(REFUSALS_MAX)
         self._problem = ProblemLog(
-            log, failing="events are lost", recovered="no more events are lost"
+            log, failing="events are being dropped", recovered="events are no longer dropped"
         )
 
     def event(self, about: ObjectReference, type: str, reason: str, message: str) -> None:  # noqa: A002
@@ -113,7 +113,7 @@ class EventRecorder:
                 await self._write(write)
             except Exception:
                 event = write.event
-                log.exception("event %s %s is lost", event.reason, event.involved_object.name)
+                log.exception("dropped event %s of %s", event.reason, event.involved_object.name)
 
     async def flushed(self) -> None:
         """Wait until every event recorded so far is written or given up."""
@@ -149,7 +149,7 @@ class EventRecorder:
                 return self._refused(write, error)
             except Unavailable as error:
                 if attempt == TRIES_MAX:
-                    log.warning("an event is lost: %s", error)
+                    log.warning("dropped an event: %s", error)
                     self._on_dropped(write.event.type, DropReason.UNAVAILABLE)
                     return None
             # The first pause is random, so that many clients do not return at the same moment.

@@ -103,13 +103,13 @@ def why_not_recorded(metric: MetricSpec, target: CrossVersionObjectReference) ->
         return None
     if metric.pods is None:
         return (
-            f"a metric of type {metric.type} has no warm start from recorded history, "
-            "only those of type External, Object and Pods have"
+            f"a metric of type {metric.type} cannot be learned from recorded history: "
+            "only metrics of type External, Object and Pods can"
         )
     try:
         name_pattern(target)
     except ValueError as error:
-        return f"a metric of type Pods has no warm start from recorded history: {error}"
+        return f"a metric of type Pods cannot be learned from recorded history: {error}"
     return None
 
 
@@ -165,7 +165,8 @@ def query_of_pods(explained: Explained, namespace: str, target: CrossVersionObje
     found, names = explained.queries[0], {each.of for each in explained.values}
     if any(name in found.query for name in names):
         raise NoRecordedLoad(
-            "the query of the metric names the pods of this moment: a rule with `query` and `describes: pods` has all of them"
+            "the query of the metric lists the pods that exist now by name, so it cannot return earlier pods: "
+            "use a rule with `query` and `describes: pods`"
         )
     if namespace not in found.row_labels.values():
         raise NoRecordedLoad("the rows of the query have no label with the namespace of the pods")
@@ -183,12 +184,13 @@ def _rows(explained: Explained, namespace: str, is_own: bool) -> str:
         raise NoRecordedLoad(f"the adapter does not explain the metric: {explained.message}")
     if not is_own:
         raise NoRecordedLoad(
-            f"the adapter explains another request than one for a metric within the namespace {namespace!r}"
+            f"the adapter explained a request that is not for a metric in the namespace {namespace!r}"
         )
     found = explained.queries[0]
     if found.backend != DEFAULT_BACKEND:
         raise NoRecordedLoad(
-            f"the metric is of the backend {found.backend} of the adapter, and --prometheus-url is the default backend"
+            f"the metric is read from the adapter's backend {found.backend}, but --prometheus-url is the adapter's default "
+            "backend, which does not have its history"
         )
     rows = f"({found.query})"
     for label, value in sorted(found.row_labels.items()):
@@ -210,7 +212,8 @@ def metric_path(mapper: RestMapper, namespace: str, metric: MetricSpec) -> str:
         case ObjectRequest(metric=name, described=described, selector=selector):
             if described.name == EVERY_OBJECT:
                 raise ValueError(
-                    f"describedObject.name {EVERY_OBJECT!r} stands for every object, and the load is that of one: name it"
+                    f"describedObject.name {EVERY_OBJECT!r} matches every object, but a forecast needs the load of one: "
+                    "set its name"
                 )
             resource = _resource(mapper, described)
             path = f"/apis/{V1BETA2}/{object_path(namespace, resource, described.name, name)}"

@@ -28,8 +28,8 @@ def name_pattern(target: CrossVersionObjectReference) -> str:
     suffix = _OF_KIND.get(target.kind) if group == APPS else None
     if suffix is None:
         raise ValueError(
-            f"the pods of a {target.kind} have no names by which recorded ones can be known: only those of a "
-            f"{' and a '.join(_OF_KIND)} have"
+            f"the recorded pods of a {target.kind} cannot be recognized by their names: this works only for a "
+            f"{' or a '.join(_OF_KIND)}"
         )
     if not _NAME.fullmatch(target.name):
         raise ValueError(f"{target.name!r} is not the name of a {target.kind}")

@@ -102,14 +102,14 @@ class MemoryStore:
         self._is_unavailable = False
         self._unread_problem = ProblemLog(
             log,
-            failing="the memories of HPAs are not stored, because they cannot be read, and HPAs are scaled as after"
-            " a restart of kube-controller-manager",
-            recovered="the memories of HPAs have been read",
+            failing="the scaling histories of HPAs (ScalingMemory) cannot be read, so they are not stored either; HPAs are scaled"
+            " as after a restart of kube-controller-manager",
+            recovered="the scaling histories of HPAs have been read",
         )
         self._problem = ProblemLog(
             log,
-            failing="the memories of HPAs are not stored",
-            recovered="the memories of HPAs are stored again",
+            failing="the scaling histories of HPAs are not stored",
+            recovered="the scaling histories of HPAs are stored again",
         )
 
     def begin(self, shards: frozenset[int], existing: Existing) -> None:
@@ -145,7 +145,7 @@ class MemoryStore:
             except Exception as error:
                 # A bug: nothing is stored, and HPAs are scaled all the same.
                 if self._unread_problem.problem != repr(error):
-                    log.exception("the memories of HPAs cannot be read")
+                    log.exception("the scaling histories of HPAs cannot be read")
                 self._unread_problem.set(repr(error))
                 pause_seconds = self._period_seconds
             if pause_seconds:
@@ -253,7 +253,10 @@ class MemoryStore:
                         break
                 except Exception as error:
                     # A bug must not keep the others from being written.
-                    log.exception("the memories of %s cannot be written", stored.watched_namespace)
+                    log.exception(
+                        "the scaling histories of HPAs in %s cannot be written",
+                        stored.watched_namespace,
+                    )
                     problem = repr(error)
             if changed:
                 self._problem.set(problem)
@@ -289,7 +292,7 @@ class MemoryStore:
                 async with asyncio.timeout(PAGE_SECONDS):
                     body = await self._client.get(self._folder, params)
             except TimeoutError as error:
-                raise Unavailable(f"{self._folder}: no response in time") from error
+                raise Unavailable(f"{self._folder}: timed out waiting for a response") from error
             page = kube_json.decode(body, ScalingMemoryList)
             found += page.items
             if not page.metadata.continue_:
@@ -301,7 +304,7 @@ class MemoryStore:
             found = kube_json.decode(raw, ScalingMemory)
         except msgspec.DecodeError as error:
             log.warning(
-                "a ScalingMemory in %s cannot be decoded, its HPAs start without a memory: %s",
+                "a ScalingMemory in %s cannot be decoded; its HPAs start without their scaling history: %s",
                 self._namespace,
                 error,
             )

@@ -67,7 +67,7 @@ class DirectReader:
         self._refused = ProblemLog(
             log,
             failing="a direct request was forbidden: the metrics of the namespace are read through kube-apiserver",
-            recovered="the adapter admits direct requests again",
+            recovered="the adapter accepts direct requests again",
         )
 
     async def get(

@@ -281,7 +281,7 @@ class Membership:
         try:
             yield
         except FAILURES as error:
-            self._problem.set(str(error) or "no response in time")
+            self._problem.set(str(error) or "timed out waiting for a response")
         else:
             self._problem.set(None)
 

@@ -74,7 +74,7 @@ def progressed(
         return _progress(memory, weight, COMPLETED, message)
     weight, hold_seconds = rules.steps[memory.step]
     message = (
-        f"step {memory.step + 1} of {len(rules.steps)}: the candidate has {weight} % "
+        f"step {memory.step + 1} of {len(rules.steps)}: the candidate has a weight of {weight} % "
         f"for {hold_seconds:g} s"
     )
     return _progress(memory, weight, PROGRESSING, message)

@@ -184,7 +184,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         draft.add(_remark(progress, changes=draft.replicas != of_spec))
         draft.events += _events(before, progress)
         if draft.replicas != of_spec:
-            draft.reason = f"the candidate has {weight} %"
+            draft.reason = f"the candidate has a weight of {weight} %"
 
     def held(
         self, rules: CandidateRules, state: CandidateState, now_unix_seconds: float

@@ -84,8 +84,8 @@ def forecast_sentence(step: ForecastStep) -> str:
     if step.floor is None or step.bound is None:
         return f"Forecast: {load}; there is no forecast yet."
     expected = (
-        f"Forecast: {load}; for up to {step.bound:.4g} within "
-        f"{step.lead_seconds:g} s, {_counted(step.floor)} are wanted"
+        f"Forecast: {load}, and at most {step.bound:.4g} is expected within "
+        f"{step.lead_seconds:g} s, which needs {_counted(step.floor)}"
     )
     return (
         f"{expected}, so {_forecast_result(step)}. {_forecast_day(step.day, step.replayed_minutes)}"

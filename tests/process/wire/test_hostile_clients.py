@@ -246,7 +246,7 @@ def test_clients_that_take_too_much_are_counted_and_the_log_names_their_address(
     for each in silent:
         each.close()
     (line,) = [
-        each for each in adapter.process.log().splitlines() if "clients used too much" in each
+        each for each in adapter.process.log().splitlines() if "clients exceeded a limit" in each
     ]
     assert "127.0.0.1" in line, "the first one is logged at once, the others after a minute"
 

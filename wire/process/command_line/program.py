@@ -120,9 +120,12 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
             usage="%(prog)s SHELL",
             description=f"Print a completion script for {', '.join(SHELLS)}.",
             examples=[
-                ("Complete in this bash", f"source <({self.name} {COMPLETION} bash)"),
                 (
-                    "Complete in every zsh",
+                    "Enable completion in the current bash session",
+                    f"source <({self.name} {COMPLETION} bash)",
+                ),
+                (
+                    "Enable completion in every new zsh session",
                     f'{self.name} {COMPLETION} zsh > "${{fpath[1]}}/_{self.executable or self.name}"',
                 ),
             ],

@@ -37,7 +37,7 @@ async def test_a_range_must_have_two_scrape_intervals(seconds, is_short):
 async def test_the_message_has_both_and_the_fix_has_a_range_that_fits():
     [(message, fix)] = await found(ScrapedEach(60), RATE)
     assert message.startswith(
-        'the range [1m] of requests_total{namespace="shop"} is shorter than two scrape intervals (a sample each 1m)'
+        'the range [1m] of requests_total{namespace="shop"} is shorter than two scrape intervals (one sample every 1m)'
     )
     assert fix.startswith("Use [4m]")
 

@@ -53,7 +53,7 @@ def test_an_order_of_labels_has_no_promql_and_says_so(text):
 
 
 def test_an_empty_query_is_refused():
-    with pytest.raises(QueryNotBuilt, match="renders to an empty text"):
+    with pytest.raises(QueryNotBuilt, match="renders to an empty string"):
         external_query("", series="q", selector=labels.EVERYTHING, namespace=None)
 
 

@@ -94,16 +94,18 @@ def test_a_request_waits_as_long_as_the_wide_query_took_only_if_that_was_worth_i
     [
         pytest.param(
             costs(0.02, 0.5, own=30, wide=700),
-            "it took 0.500 s and 700 samples, and each of the 3 own queries 0.020 s and 30 samples",
+            "it took 0.500 s and 700 samples, and each of the 3 queries of single requests took 0.020 s and 30 samples",
             id="all is known",
         ),
         pytest.param(
             costs(0.02, 0.5),
-            "it took 0.500 s, and each of the 3 own queries 0.020 s",
+            "it took 0.500 s, and each of the 3 queries of single requests took 0.020 s",
             id="no samples",
         ),
         pytest.param(
-            Costs(), "it took 0.000 s, and each of the 3 own queries 0.000 s", id="nothing is known"
+            Costs(),
+            "it took 0.000 s, and each of the 3 queries of single requests took 0.000 s",
+            id="nothing is known",
         ),
     ],
 )

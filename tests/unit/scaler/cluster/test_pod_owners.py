@@ -151,8 +151,8 @@ async def test_custom_kinds_may_have_several_kinds_between(world):
 async def test_a_kind_that_may_not_be_listed_is_a_problem(world):
     found = await world.of(pod("web-a-1", reference("ReplicaSet", "web-a")))
     assert found.problem == (
-        f"{REPLICA_SETS} has not been listed yet: {REPLICA_SETS} is forbidden. The scaler has to list and watch it,"
-        " which rbac.podOwners of its chart allows"
+        f"{REPLICA_SETS} has not been listed yet: {REPLICA_SETS} is forbidden. The scaler needs permission to list and watch it:"
+        " set rbac.podOwners in its chart"
     )
 
 

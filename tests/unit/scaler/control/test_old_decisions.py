@@ -36,7 +36,7 @@ async def test_a_process_that_was_suspended_writes_no_scale_and_decides_again(ki
     assert await world.sync(90) == 3
     assert world.conditions()["AbleToScale"] == ("False", "FailedUpdateScale")
     [message] = [each[2] for each in world.reported() if each[1] == "FailedRescale"]
-    assert "not written, because the metrics were read up to 16 s ago" in message
+    assert "not written, because the metrics are up to 16 s old" in message
     assert await world.sync(60) == 6
     assert world.conditions()["AbleToScale"][0] == "True"
 

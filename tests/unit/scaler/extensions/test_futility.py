@@ -114,7 +114,7 @@ def test_users_read_which_pods_are_not_ready():
     assert (
         explain(decision.derivation, EXTENSIONS)
         .splitlines()[-1]
-        .endswith("Without that, it would run 14.")
+        .endswith("Without that, the replica count would be 14.")
     )
     fine = settle(desired(140, *FIVE[:4]), NotNeeded(), NOW)
     found = {each.type: each for each in fine.status.conditions or ()}["FutileScaleUp"]

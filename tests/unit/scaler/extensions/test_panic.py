@@ -153,7 +153,7 @@ def test_users_read_that_and_why_it_panics():
     assert (
         explain(decision.derivation, EXTENSIONS)
         .splitlines()[-1]
-        .endswith("Without that, it would run 4.")
+        .endswith("Without that, the replica count would be 4.")
     )
     calm = settle(desired(with_panic(), 40), NotNeeded(), NOW)
     found = {each.type: each for each in calm.status.conditions or ()}

@@ -93,7 +93,7 @@ def test_what_the_metrics_propose_stays_visible():
         explain(outcome.derivation, EXTENSIONS).splitlines()[0] == "shop/web stays at 4 replicas."
     )
     assert explain(outcome.derivation, EXTENSIONS).splitlines()[-1] == (
-        f"  Scaling down is suspended until {LATER}. Without that, it would run 1."
+        f"  Scaling down is suspended until {LATER}. Without that, the replica count would be 1."
     )
     assert decision.memory.recommendations is not None
     assert decision.memory.recommendations[-1].replicas == 1, "windows go on"

@@ -277,8 +277,8 @@ def test_flags_of_prometheus_that_do_not_fit_are_refused(arguments, message, cap
     ("argument", "message"),
     [
         pytest.param("--sync-period=15", "'15' is not a duration", id="no unit"),
-        pytest.param("--sync-period=0s", "0s is not greater than 0", id="no time"),
-        pytest.param("--downscale-stabilization=-1s", "-1s is negative", id="negative"),
+        pytest.param("--sync-period=0s", "0s must be greater than 0", id="no time"),
+        pytest.param("--downscale-stabilization=-1s", "-1s must not be negative", id="negative"),
         pytest.param("--tolerance=-0.1", "'-0.1' is not a ratio of 0 or more", id="tolerance"),
         pytest.param("--tolerance=nan", "'nan' is not a ratio of 0 or more", id="no number"),
         pytest.param(
@@ -293,7 +293,7 @@ def test_flags_of_prometheus_that_do_not_fit_are_refused(arguments, message, cap
         pytest.param("--color=blue", "unknown flag --color", id="unknown"),
         pytest.param("--adapter-service=adapter", "form NAMESPACE/NAME", id="service"),
         pytest.param("--adapter-url=http://a", "'http://a' is not a URL", id="no TLS"),
-        pytest.param("--stream-metrics=maybe", "none of auto, never and always", id="choice"),
+        pytest.param("--stream-metrics=maybe", "must be auto, never or always", id="choice"),
     ],
 )
 def test_a_wrong_flag_exits_with_2_and_says_what_is_wrong(argument, message, capsys):

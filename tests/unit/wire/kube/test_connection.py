@@ -134,7 +134,7 @@ async def test_a_new_ca_is_trusted_by_new_connections(service_account, tmp_path)
 @pytest.mark.parametrize(
     ("environ", "message"),
     [
-        pytest.param({}, "name a kubeconfig by the flag", id="nowhere"),
+        pytest.param({}, "specify a kubeconfig with a flag", id="nowhere"),
         pytest.param({"KUBECONFIG": "/no/such/file"}, "/no/such/file: no such file", id="no file"),
         pytest.param(IN_CLUSTER, "automountServiceAccountToken", id="no token"),
     ],

@@ -44,7 +44,7 @@ def test_the_log_has_one_line_a_minute_with_the_number_and_the_address_with_most
     assert len(caplog.messages) == 2
     assert caplog.messages[1].startswith("4 connections or requests")
     assert "(connections: 3, reviews: 1)" in caplog.messages[1]
-    assert caplog.messages[1].endswith("most, 3, of the address 10.0.0.3")
+    assert caplog.messages[1].endswith("most of them (3) came from 10.0.0.3")
 
 
 def test_a_minute_without_a_refusal_has_no_line_and_the_next_refusal_is_logged_at_once(caplog):

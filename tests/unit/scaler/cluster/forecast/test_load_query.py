@@ -167,7 +167,7 @@ async def test_an_adapter_that_does_not_explain_is_a_reason(response):
 async def test_every_object_of_a_kind_is_not_requested():
     adapter = Adapter(b"{}")
     of = of_object("Ingress", "networking.k8s.io/v1", "*")
-    with pytest.raises(NoRecordedLoad, match=r"describedObject\.name '\*'.*name it"):
+    with pytest.raises(NoRecordedLoad, match=r"describedObject\.name '\*'.*set its name"):
         await load_query(adapter, MAPPER, "shop", of, WEB)
     assert adapter.requests == []
 
@@ -184,8 +184,8 @@ def test_usage_and_pods_of_other_kinds_of_targets_have_no_warm_start():
     assert why_not_recorded(external(), rollout) is None
     assert why_not_recorded(of_object("Ingress", "networking.k8s.io/v1", "main"), rollout) is None
     assert why_not_recorded(PODS, WEB) is None
-    assert "type Resource has no warm start" in why_not_recorded(cpu, WEB)
-    assert "the pods of a Rollout have no names" in why_not_recorded(PODS, rollout)
+    assert "type Resource cannot be learned" in why_not_recorded(cpu, WEB)
+    assert "the recorded pods of a Rollout cannot be recognized" in why_not_recorded(PODS, rollout)
 
 
 POD_ROWS = tuple(
@@ -219,7 +219,7 @@ def test_the_load_of_pods_is_the_sum_of_the_rows_of_the_pods_of_the_target_at_an
     [
         pytest.param(
             {"query": 'sum(load{pod=~"web-1|api-1"}) by (pod)'},
-            "names the pods of this moment",
+            "lists the pods that exist now",
             id="names pods",
         ),
         pytest.param(

@@ -293,7 +293,7 @@ def test_usage_is_not_queried_and_says_why():
     async def scenario(running):
         running.follow(web(metric=resource(average("10"))))
         await passes(HOUR)
-        assert "type Resource has no warm start" in running.found().problem
+        assert "type Resource cannot be learned" in running.found().problem
         assert running.recorded.queries == []
 
     with_running(scenario)
