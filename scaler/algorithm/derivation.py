@@ -152,11 +152,11 @@ class Derivation(msgspec.Struct, frozen=True, kw_only=True):
     """What each extension did, by its name."""
 
 
-def encoded(derivation: Derivation) -> bytes:
-    """As JSON, in which the steps of extensions stand beside the fields."""
+def encoded(derivation: Derivation, **more: str) -> bytes:
+    """As JSON, in which the steps of extensions and `more` stand beside the fields."""
     fields = {name: getattr(derivation, name) for name in Derivation.__struct_fields__}
     steps = fields.pop("steps")
-    return msgspec.json.encode({**fields, **steps})
+    return msgspec.json.encode({**fields, **steps, **more})
 
 
 def decoded(body: bytes, step_types: Iterable[tuple[str, Any]]) -> Derivation:

@@ -6,7 +6,6 @@ too, since the decision shows its spec, the values of its metrics and its pods.
 
 from collections.abc import Callable, Iterable
 
-import msgspec
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
@@ -23,7 +22,6 @@ from wire.serving.rendering import respond
 from wire.serving.server import Delegates, Server
 
 DECISIONS = "/debug/decisions"
-METRICS_CONNECTION = "metrics_connection"
 
 
 def scaler_server(
@@ -68,9 +66,7 @@ def scaler_server(
                 f"no decision on {key}: it does not exist, this scaler does not watch its namespace, "
                 "another replica reconciles it, or it has not been reconciled yet"
             )
-        fields = msgspec.json.decode(encoded(found), type=dict[str, msgspec.Raw])
-        body = msgspec.json.encode({**fields, METRICS_CONNECTION: metrics_connection()})
-        return respond(request, body)
+        return respond(request, encoded(found, metrics_connection=metrics_connection()))
 
     server.app.router.add_get(DECISIONS + "/{namespace}/{name}", decision)
     return server
