@@ -29,7 +29,7 @@ def name_pattern(target: CrossVersionObjectReference) -> str:
     if suffix is None:
         raise ValueError(
             f"the recorded pods of a {target.kind} cannot be recognized by their names: this works only for a "
-            f"{' or a '.join(_OF_KIND)}"
+            f"{' or a '.join(_OF_KIND)} of the API group {APPS}"
         )
     if not _NAME.fullmatch(target.name):
         raise ValueError(f"{target.name!r} is not the name of a {target.kind}")

@@ -42,7 +42,7 @@ def test_the_log_has_one_line_a_minute_with_the_number_and_the_address_with_most
     assert len(caplog.messages) == 1
     minutes.passes()
     assert len(caplog.messages) == 2
-    assert caplog.messages[1].startswith("4 connections or requests")
+    assert caplog.messages[1].startswith("refused 4 connections or requests")
     assert "(connections: 3, reviews: 1)" in caplog.messages[1]
     assert caplog.messages[1].endswith("most of them (3) came from 10.0.0.3")
 
@@ -65,4 +65,4 @@ def test_clients_of_very_many_addresses_do_not_fill_the_memory(caplog):
         refusals.note(Reason.CONNECTIONS, str(number))
     assert len(refusals._addresses) <= ADDRESSES_MAX
     minutes.passes()
-    assert caplog.messages[1].startswith(f"{2 * ADDRESSES_MAX - 1} connections")
+    assert caplog.messages[1].startswith(f"refused {2 * ADDRESSES_MAX - 1} connections")

@@ -110,23 +110,25 @@ def test_the_load_is_the_sum_of_the_rows_that_belong_to_the_request(labels, prom
         ),
         pytest.param(
             Explained(code=200, request=ExplainedRequest(namespace="bank"), queries=(UP,)),
-            "another request",
+            "is not for a metric in the namespace",
             id="another namespace",
         ),
         pytest.param(
             Explained(code=200, request=ExplainedRequest(name="shop"), queries=(UP,)),
-            "another request",
+            "is not for a metric in the namespace",
             id="no namespace",
         ),
         pytest.param(
             Explained(
                 code=200, request=ExplainedRequest(namespace="shop", name="*"), queries=(UP,)
             ),
-            "another request",
+            "is not for a metric in the namespace",
             id="every object",
         ),
         pytest.param(
-            Explained(code=200, queries=(UP,)), "another request", id="an unknown request"
+            Explained(code=200, queries=(UP,)),
+            "is not for a metric in the namespace",
+            id="an unknown request",
         ),
     ],
 )
@@ -247,7 +249,7 @@ def test_rows_that_are_not_those_of_pods_at_any_time_are_not_used(query, problem
 )
 def test_rows_of_another_request_than_for_the_pods_of_the_namespace_are_not_used(request_of):
     other = msgspec.structs.replace(OF_PODS, request=request_of)
-    with pytest.raises(NoRecordedLoad, match="another request"):
+    with pytest.raises(NoRecordedLoad, match="is not for a metric in the namespace"):
         query_of_pods(other, "shop", WEB)
 
 

@@ -66,10 +66,10 @@ def test_each_hash_of_a_pod_template_is_one(checksum, suffix):
 @pytest.mark.parametrize(
     ("of", "problem"),
     [
-        pytest.param(target("ReplicaSet"), "the pods of a ReplicaSet", id="a ReplicaSet"),
+        pytest.param(target("ReplicaSet"), "recorded pods of a ReplicaSet", id="a ReplicaSet"),
         pytest.param(
             target("Deployment", api_version="example.com/v1"),
-            "the pods of a",
+            "the recorded pods of a",
             id="of another group",
         ),
         pytest.param(
