@@ -28,6 +28,7 @@ from kubectl_loadline.decisions.simulated import (
 )
 from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import OK
+from kubectl_loadline.terminal.screen import screen_columns, wrapped
 from scaler.algorithm.derivation import encoded
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import WatchedKind
@@ -70,7 +71,8 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
         finally:
             await clients.close()
     document = encoded(decision.derivation)
-    print_document(given.output, document, lambda: printed(decision, settings, "text"))
+    text = printed(decision, settings, "text")
+    print_document(given.output, document, lambda: wrapped(text, screen_columns()))
     return OK
 
 

@@ -25,6 +25,7 @@ from kubectl_loadline.decisions.last import printed
 from kubectl_loadline.decisions.metric_names import in_prometheus_words
 from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import FAILED, OK
+from kubectl_loadline.terminal.screen import screen_columns, wrapped
 from scaler.api.autoscaler import Autoscaler
 from wire.api import kube_json
 from wire.process.command_line.parsing import FlagParser
@@ -64,7 +65,9 @@ async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> in
                 file=sys.stderr,
             )
             return FAILED
-    print_document(given.output, decision, lambda: printed(decision, "text"))
+    print_document(
+        given.output, decision, lambda: wrapped(printed(decision, "text"), screen_columns())
+    )
     return OK
 
 

@@ -22,6 +22,7 @@ from kubectl_loadline.status.row import Row, row_of
 from kubectl_loadline.status.text import comparison_sentence, counts, detail
 from kubectl_loadline.terminal.documents import is_document
 from kubectl_loadline.terminal.exit_codes import OK
+from kubectl_loadline.terminal.screen import screen_columns, wrapped
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
 from scaler.cluster.status import stored_memory
@@ -54,7 +55,8 @@ async def show_one(given: Namespace, target: AutoscalerName) -> int:
     if given.output:
         print_encoded(given.output, _Document(autoscalers=(row,), dry_run=compared))
     else:
-        print(detail(row, "" if compared is None else _sentence(compared)))
+        text = detail(row, "" if compared is None else _sentence(compared))
+        print(wrapped(text, screen_columns()))
     return OK
 
 
