@@ -75,7 +75,7 @@ def exit_code(of_adapter: int) -> int:
 
 
 async def _configuration(session: Session, adapter: RunningProgram) -> bytes:
-    """The file of `--config`, from the ConfigMap that is mounted. Raises `Unreachable`."""
+    """The ConfigMap that is mounted, with nothing but the file of `--config`: messages name both. Raises `Unreachable`."""
     file = PurePosixPath(adapter.argument("--config")).name
     for name in adapter.config_maps:
         path = f"/api/v1/namespaces/{adapter.namespace}/configmaps/{quote(name, safe='')}"
@@ -87,7 +87,14 @@ async def _configuration(session: Session, adapter: RunningProgram) -> bytes:
                 f"in the namespace {adapter.namespace}."
             ) from error
         if file in found.data:
-            return found.data[file].encode()
+            return msgspec.json.encode(
+                {
+                    "apiVersion": "v1",
+                    "kind": "ConfigMap",
+                    "metadata": {"name": name, "namespace": adapter.namespace},
+                    "data": {file: found.data[file]},
+                }
+            )
     raise Unreachable(
         f"the {adapter} does not mount a ConfigMap with its configuration {file or '(no flag --config)'}: name a FILE"
     )
