@@ -212,8 +212,8 @@ def add_simulation_flags(flags: FlagSet) -> None:
         type=_metric_value,
         action="append",
         default=[],
-        help="value of the metric with this name, as a quantity (of one pod, such as cpu=250m, if the metric is per pod), or fails for "
-        "a failed metric; may be repeated",
+        help="value of the metric with this name, as a quantity (of one pod, such as cpu=250m, if the metric is per pod), cpu=140%% of "
+        "the requests, or fails for a failed metric; may be repeated",
     )
     flags.add_argument(
         "--at",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from scaler.algorithm.amounts import milli
 from scaler.algorithm.observed import Pod
+from scaler.algorithm.pod_requests import pod_requests
 from scaler.algorithm.readings import (
     ExternalValues,
     MetricFailed,
@@ -12,6 +13,7 @@ from scaler.algorithm.readings import (
     PodSamples,
     Reading,
 )
+from scaler.algorithm.unusable import MetricUnusable
 from scaler.api.autoscaler import MetricSourceType, MetricSpec
 
 FAILS = "fails"
@@ -36,17 +38,34 @@ def simulated(
         raise ValueError(
             f"{metric.name} is a formula: give the metrics that it is computed from instead"
         )
-    value_milli = milli(value)
-    match metric.type:
-        case MetricSourceType.EXTERNAL:
-            return ExternalValues((value_milli,))
-        case MetricSourceType.OBJECT:
-            return ObjectValue(value_milli)
-        case _:
-            sample = PodSample(
+    if metric.type == MetricSourceType.EXTERNAL:
+        return ExternalValues((milli(value),))
+    if metric.type == MetricSourceType.OBJECT:
+        return ObjectValue(milli(value))
+    running = [each for each in pods if each.status.phase == "Running"]
+    return PodSamples(
+        {
+            name: PodSample(
                 value_milli=value_milli,
                 sampled_at_unix_seconds=now_unix_seconds,
                 window_seconds=_WINDOW_SECONDS,
             )
-            running = [each for each in pods if each.status.phase == "Running"]
-            return PodSamples({each.metadata.name: sample for each in running})
+            for name, value_milli in _by_pod(metric, value, running).items()
+        }
+    )
+
+
+def _by_pod(metric: MetricSpec, value: str, pods: Sequence[Pod]) -> dict[str, int]:
+    """The value of each pod; of a resource also as a percentage of what the pod requests."""
+    source = metric.resource or metric.container_resource
+    if not value.endswith("%") or source is None:
+        return dict.fromkeys([each.metadata.name for each in pods], milli(value))
+    container = metric.container_resource.container if metric.container_resource else ""
+    percent_milli = milli(value.removesuffix("%"))
+    try:
+        requests = pod_requests(
+            pods, resource=source.name, container=container, pod_level_resources=True
+        )
+    except MetricUnusable as error:
+        raise ValueError(f"{value} of the requests: {error}") from error
+    return {name: request * percent_milli // 100_000 for name, request in requests.items()}
