@@ -27,7 +27,7 @@ ROUNDING_SECONDS = 1.0
 FRESHNESS_SECONDS = 1.0
 # The clocks of the adapter and the way of a response.
 SLACK_SECONDS = 0.1
-# A query that asks when the samples of another one were scraped has this label. It is sent beside the requests, at most once a minute.
+# A query for when the samples of another one were scraped has this label. It is sent beside the requests, at most once a minute.
 SCRAPES_LABEL = "loadline_of"
 SCRAPES_SECONDS = 59.0
 # For so long a decision of kube-apiserver is reused (--authorization-webhook-cache-authorized-ttl).
@@ -103,7 +103,7 @@ def rights_are_respected(run: Run) -> Iterator[Violation]:
 def queries_are_shared(run: Run) -> Iterator[Violation]:
     """The same query is not sent again while its result is fresh, and a period has no more queries than requests.
 
-    When samples are scraped is asked once a minute at most.
+    When samples are scraped is queried once a minute at most.
     """
     answered: dict[tuple[str, str], Queried] = {}
     for query in run.journal.queries:
