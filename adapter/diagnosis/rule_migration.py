@@ -178,7 +178,7 @@ class RuleMigration:
 
 
 def _described(metric: Metric) -> tuple[GroupResource, ...]:
-    """Every kind of object that the rule serves the metric of, but namespaces themselves, of which there is no named metric."""
+    """Every kind of object for which the rule serves the metric, except namespaces: named metrics do not support these."""
     kinds = [each for each in metric.resources if each != str(NAMESPACES)]
     if not kinds:
         raise NotMigrated(f"{metric.name} describes namespaces only")

@@ -154,9 +154,11 @@ async def simulate(
     readings: list[Reading] = []
     for index, metric in enumerate(planned.metrics):
         value = values.get(index)
-        readings.append(
-            next(measured).reading if value is None else simulated(metric, value, pods, now)
-        )
+        if value is None:
+            readings.append(next(measured).reading)
+        else:
+            pod_level = settings.pod_level_resources
+            readings.append(simulated(metric, value, pods, now, pod_level_resources=pod_level))
     return decide(planned, TargetPods(pods=pods), readings, now)
 
 

@@ -34,24 +34,27 @@ def restored(
     would have made its last reconcile. A memory that would have been stored again since then does not show whether that
     process ran until now, or could not store what it recommended, and one with fewer replicas than there are does not
     show what was recommended since. Then a higher current count is remembered too, as upstream does after every restart.
-    A lower one is not: it would only delay a scale-up that the last recommendation allows. But if the count is none that the
-    old memory knows, that process went on and could not store it: its last step does not last, and the count is what is known.
+    A lower one is not: it would only delay a scale-up that the last recommendation allows. But if an old memory does not
+    know the count, that process went on and could not store it: its last step does not last, and the count is what is known.
     """
+    known = stored.known_replicas
+    was_changed = bool(known) and replicas not in known and not policy.is_dry_run
     memory = _without_future(stored.history, now_unix_seconds)
-    memory = _with_missing_event(
-        memory, policy, known=stored.known_replicas, replicas=replicas, now=now_unix_seconds
-    )
+    if was_changed:
+        memory = _with_missing_event(
+            memory, policy, known=known, replicas=replicas, now=now_unix_seconds
+        )
     if not memory.recommendations:
         return msgspec.structs.replace(memory, recommendations=None)
     steps = sorted(memory.recommendations, key=lambda each: each.until_unix_seconds)
     stored_at = steps[-1].until_unix_seconds
     stopped_at = max(stored_at, now_unix_seconds - policy.sync_period_seconds)
     is_old = stored_at < now_unix_seconds - _stored_seconds_ago_max(policy)
-    if is_old and _was_changed(stored, policy, replicas):
+    if is_old and was_changed:
         return with_step(memory, replicas, stopped_at)
     steps[-1] = msgspec.structs.replace(steps[-1], until_unix_seconds=stopped_at)
     memory = msgspec.structs.replace(memory, recommendations=tuple(steps))
-    is_incomplete = is_old or _has_grown(stored, policy, replicas)
+    is_incomplete = is_old or (was_changed and replicas > max(known))
     if is_incomplete and steps[-1].replicas < replicas:
         return with_step(memory, replicas, stopped_at)
     return memory
@@ -178,7 +181,7 @@ def _with_missing_event(
     change, the policies count it as made now.
     """
     behavior = policy.behavior
-    if not known or replicas in known or behavior is None or policy.is_dry_run:
+    if behavior is None:
         return memory
     before = min(known, key=lambda each: abs(each - replicas))
     return with_scale_event(
@@ -198,21 +201,6 @@ def _stored_seconds_ago_max(policy: Policy) -> float:
     """
     take_over_seconds = 2 * policy.sync_period_seconds + TAKE_OVER_SECONDS
     return min(policy.scale_down_window_seconds, stored_again_seconds(policy) + take_over_seconds)
-
-
-def _was_changed(stored: StoredMemory, policy: Policy, replicas: int) -> bool:
-    """Whether the other process, or a user, has scaled the target after the memory was stored."""
-    return (
-        bool(stored.known_replicas)
-        and replicas not in stored.known_replicas
-        and not policy.is_dry_run
-    )
-
-
-def _has_grown(stored: StoredMemory, policy: Policy, replicas: int) -> bool:
-    """Whether the other process, or a user, has scaled the target up after the memory was stored."""
-    known = stored.known_replicas
-    return bool(known) and replicas > max(known) and not policy.is_dry_run
 
 
 def _alike(stored: tuple[ScaleEvent, ...], events: tuple[ScaleEvent, ...]) -> bool:

@@ -29,7 +29,12 @@ def names_of(metric: MetricSpec) -> tuple[str, ...]:
 
 
 def simulated(
-    metric: MetricSpec, value: str, pods: Sequence[Pod], now_unix_seconds: float
+    metric: MetricSpec,
+    value: str,
+    pods: Sequence[Pod],
+    now_unix_seconds: float,
+    *,
+    pod_level_resources: bool,
 ) -> Reading:
     """The value as the metrics API would return it; for a metric per pod, each pod has it. Raises ValueError."""
     if value == FAILS:
@@ -50,12 +55,14 @@ def simulated(
                 sampled_at_unix_seconds=now_unix_seconds,
                 window_seconds=_WINDOW_SECONDS,
             )
-            for name, value_milli in _by_pod(metric, value, running).items()
+            for name, value_milli in _by_pod(metric, value, running, pod_level_resources).items()
         }
     )
 
 
-def _by_pod(metric: MetricSpec, value: str, pods: Sequence[Pod]) -> dict[str, int]:
+def _by_pod(
+    metric: MetricSpec, value: str, pods: Sequence[Pod], pod_level_resources: bool
+) -> dict[str, int]:
     """The value of each pod; of a resource also as a percentage of what the pod requests."""
     source = metric.resource or metric.container_resource
     if not value.endswith("%") or source is None:
@@ -64,7 +71,7 @@ def _by_pod(metric: MetricSpec, value: str, pods: Sequence[Pod]) -> dict[str, in
     percent_milli = milli(value.removesuffix("%"))
     try:
         requests = pod_requests(
-            pods, resource=source.name, container=container, pod_level_resources=True
+            pods, resource=source.name, container=container, pod_level_resources=pod_level_resources
         )
     except MetricUnusable as error:
         raise ValueError(f"{value} of the requests: {error}") from error

@@ -1,4 +1,4 @@
-"""Time zones by their names in the IANA database, as schedules, calendars and forecasts have them."""
+"""Time zones by their names in the IANA database."""
 
 from functools import lru_cache
 from zoneinfo import ZoneInfo

@@ -13,9 +13,8 @@ from tests.simulation.invariants import RECOVERY_SECONDS, Run, Violation
 from tests.simulation.journal import Measurement
 from tests.simulation.metrics_apis import UNITS_PER_REPLICA
 from tests.simulation.scenario import AutoscalerPlan
+from tests.simulation.write_oracle import WRITE_SECONDS
 
-# From a reconcile to its write.
-WRITE_SECONDS = 3.0
 # The adapter confirms about every second. After a longer pause, the scaler may have used something else.
 CONFIRMED_SECONDS = 2.5
 # These may not keep a process from scaling.

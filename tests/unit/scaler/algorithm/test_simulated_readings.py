@@ -30,12 +30,14 @@ PODS = (pod("web-0", spec=TWO), pod("web-1", spec=TWO, phase="Pending"))
     ],
 )
 def test_each_running_pod_has_the_value(metric, value, milli):
-    found = simulated(metric, value, PODS, NOW)
+    found = simulated(metric, value, PODS, NOW, pod_level_resources=True)
     assert {name: each.value_milli for name, each in found.by_pod.items()} == {"web-0": milli}
 
 
 def test_an_external_metric_has_the_value_once():
-    assert simulated(external(average("10")), "7", PODS, NOW) == ExternalValues((7_000,))
+    assert simulated(
+        external(average("10")), "7", PODS, NOW, pod_level_resources=True
+    ) == ExternalValues((7_000,))
 
 
 @pytest.mark.parametrize(
@@ -52,4 +54,4 @@ def test_an_external_metric_has_the_value_once():
 )
 def test_a_value_that_the_metric_cannot_have_is_named(metric, value, problem):
     with pytest.raises(ValueError, match=problem):
-        simulated(metric, value, PODS, NOW)
+        simulated(metric, value, PODS, NOW, pod_level_resources=True)
