@@ -59,13 +59,20 @@ class SharedEvaluations:
 
     async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         """The newest evaluation if it is fresh enough, else a new one. A failure is shared but not kept."""
-        held = self._fresh.get(plan)
-        if held is not None and self._monotonic() < held.fresh_until:
-            _FRESH.inc()
-            return held.evaluation
+        fresh = self.fresh(plan)
+        if fresh is not None:
+            return fresh
         flight = (plan, sending)
         (_SHARED if flight in self._flights else _SENT).inc()
         return await self._flights.do(flight, lambda: self._send(plan, sending))
+
+    def fresh(self, plan: Plan) -> Evaluation | None:
+        """The newest evaluation, to be served, if it is fresh enough."""
+        held = self._fresh.get(plan)
+        if held is None or self._monotonic() >= held.fresh_until:
+            return None
+        _FRESH.inc()
+        return held.evaluation
 
     async def _send(self, plan: Plan, sending: Sending) -> Evaluation:
         sent_at = self._monotonic()

@@ -88,7 +88,9 @@ async def assemble(
         answers=answers,
         catalog=catalog,
         tasks=tasks,
-        new_wide_plans=(lambda: WidePlans(shared, freshness=freshness)) if wide_queries else None,
+        new_wide_plans=(lambda: WidePlans(shared, freshness=freshness, fresh=shared.fresh))
+        if wide_queries
+        else None,
     )
     try:
         yield Parts(

@@ -166,6 +166,8 @@ def check_representation(request: web.BaseRequest) -> None:
     Parameters, weights and `application/*` are not considered. Raises `StatusError` 406.
     """
     accept = request.headers.get("Accept") or "*/*"
+    if accept in _ACCEPTED:
+        return
     named = {clause.split(";")[0].strip() for clause in accept.split(",")}
     if named.isdisjoint(_ACCEPTED):
         listed = ", ".join(REPRESENTATIONS)

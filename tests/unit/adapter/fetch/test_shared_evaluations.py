@@ -279,3 +279,12 @@ async def test_a_query_that_was_sent_earlier_does_not_replace_a_newer_result(clo
     behind.may_answer[Lane.COMMAND].set()
     assert (await explaining).evaluated_at_seconds == newer.evaluated_at_seconds - 2.0
     assert await shared.evaluate(PLAN) is newer
+
+
+async def test_a_fresh_result_is_there_without_waiting_until_it_is_too_old(shared, behind, clock):
+    behind.may_answer.set()
+    assert shared.fresh(PLAN) is None
+    evaluation = await shared.evaluate(PLAN)
+    assert shared.fresh(PLAN) is evaluation
+    clock.now_seconds += 60.0
+    assert shared.fresh(PLAN) is None

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from adapter.answer.evaluating import own_rows
@@ -172,6 +173,35 @@ async def test_after_the_first_period_one_query_answers_all_requests():
     assert {plan.query for plan in planner.prometheus.wide} == {
         'sum(load{namespace=~"team-0|team-1|team-2|team-3",pod!=""}) by (pod,namespace)'
     }
+
+
+async def test_a_result_that_may_be_served_again_is_not_waited_for():
+    kept = {}
+    planner = Planner(fresh=kept.get)
+    await planner.period()
+    await planner.period()
+    kept |= {plan: await planner.prometheus.evaluate(plan) for plan in planner.prometheus.wide}
+    planner.prometheus.clear()
+    assert await planner.period() == [True] * 8
+    assert planner.prometheus.wide == []
+    kept.clear()
+    assert await planner.period() == [True] * 8
+    assert len(planner.prometheus.wide) == 8
+
+
+async def test_an_incomplete_result_is_not_served_again_and_suspends_the_wide_query():
+    kept = {}
+    planner = Planner(fresh=kept.get)
+    await planner.period()
+    await planner.period()
+    for plan in planner.prometheus.wide:
+        found = await planner.prometheus.evaluate(plan)
+        kept[plan] = msgspec.structs.replace(found, partial=True)
+    planner.prometheus.partial = True
+    assert await planner.period() == [False] * 8
+    planner.prometheus.partial = False
+    kept.clear()
+    assert await planner.period() == [False] * 8
 
 
 async def test_a_lone_autoscaler_keeps_its_own_query():
