@@ -48,7 +48,7 @@ def loads() -> Iterator[float]:
 
 
 def recorded(load: list[float]) -> Iterator[int]:
-    """The replicas of an HPA with a tolerance of 10 % and a window of five minutes, and what was set by hand."""
+    """The replicas of an HPA with a tolerance of 10% and a window of five minutes, and what was set by hand."""
     replicas = math.ceil(load[0] / TARGET)
     proposals: list[int] = []
     for minute, value in enumerate(load):

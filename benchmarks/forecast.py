@@ -26,7 +26,7 @@ START_UP_SECONDS = (120, 300)
 # How late the scaler sees a load, and how much later a forecast must be useful.
 DELAY_SECONDS = 60
 MARGIN_SECONDS = 60
-# A pod is full at a thirtieth of the 99th percentile of the load; at 90 % of that, its responses become slow.
+# A pod is full at a thirtieth of the 99th percentile of the load; at 90% of that, its responses become slow.
 FULL_PODS = 30
 SERVED_SHARE = 0.9
 TARGET = 0.7
@@ -77,8 +77,8 @@ def _summaries(rounds: Sequence[Round]) -> Iterator[str]:
         if changes:
             hours = statistics.median(each["more_replica_hours_percent"] for each in figures)
             yield (
-                f"{rounds[0].case}, {policy}: median {statistics.median(changes):+.1f} %, best {min(changes):+.1f} %, "
-                f"worst {max(changes):+.1f} %, with {hours:+.1f} % replica-hours"
+                f"{rounds[0].case}, {policy}: median {statistics.median(changes):+.1f}%, best {min(changes):+.1f}%, "
+                f"worst {max(changes):+.1f}%, with {hours:+.1f}% replica-hours"
             )
 
 

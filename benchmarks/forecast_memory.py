@@ -27,7 +27,7 @@ START = 20_000 * MINUTES_PER_DAY
 
 
 def load(minute: int) -> float:
-    """From 100 at night to 700 at noon, with 2 % of noise."""
+    """From 100 at night to 700 at noon, with 2% of noise."""
     day = 400.0 - 300.0 * math.cos(2 * math.pi * minute / MINUTES_PER_DAY)
     return day * (1 + 0.02 * math.sin(minute * 12.9898))
 
@@ -58,15 +58,15 @@ def resident_bytes() -> int:
 def main(count: int) -> None:
     """Measure and print."""
     last = START + DAYS * MINUTES_PER_DAY
-    learnt = Forecast(identity="load", lead_minutes=LEAD_MINUTES)
+    learned = Forecast(identity="load", lead_minutes=LEAD_MINUTES)
     for minute in range(START, last):
-        learnt = later(learnt, minute)
+        learned = later(learned, minute)
     before = resident_bytes()
     kept = []
-    outcomes = msgspec.msgpack.encode(learnt.outcomes)
+    outcomes = msgspec.msgpack.encode(learned.outcomes)
     for number in range(count):
         own = msgspec.msgpack.decode(outcomes, type=Outcomes)
-        state = msgspec.structs.replace(learnt, outcomes=own)
+        state = msgspec.structs.replace(learned, outcomes=own)
         for minute in range(last, last + OWN_MINUTES):
             state = later(state, minute, 1 + number / (10 * count))
         kept.append(state)

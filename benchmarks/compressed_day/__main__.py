@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
-from benchmarks.compressed_day.learnt_days import learnt_days
+from benchmarks.compressed_day.learned_days import learned_days
 from benchmarks.compressed_day.outcome import (
     Delays,
     Times,
@@ -35,16 +35,16 @@ def main() -> int:
         begins=given.begin, normal=given.normal, shifted=given.shifted, returned=given.returned
     )
     load = played(trace, timetable)
-    learnt = learnt_days(load, given.start_up)
-    if learnt.reason != "Reliable":
-        print(f"After the days before, the forecast may not act: {learnt.reason}.")
+    learned = learned_days(load, given.start_up)
+    if learned.reason != "Reliable":
+        print(f"After the days before, the forecast may not act: {learned.reason}.")
         return 1
     directory = given.directory or Path(tempfile.mkdtemp(prefix="loadline-day-"))
     minutes = (load.ends - load.begins) / given.speed / 60
     print(f"{at(load.begins)} to {at(load.ends)} take {minutes:.1f} minutes; logs: {directory}")
     print(f"The load falls to a third at {at(load.shifts)} and returns at {at(load.returns)}.")
     with started(
-        load, learnt, speed=given.speed, start_up_seconds=given.start_up, directory=directory
+        load, learned, speed=given.speed, start_up_seconds=given.start_up, directory=directory
     ) as running:
         samples, events = asyncio.run(record(running, load, print))
         delays = _delays(running.scaler_metrics())

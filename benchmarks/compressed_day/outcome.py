@@ -151,7 +151,7 @@ def table(outcome: Outcome) -> str:
                 f"acted again {_words(outcome.armed_after)} after the return."
             ),
             (
-                f"{delays.reconciles} reconciles began {delays.mean_seconds:.2f} s late in the mean, 99 % of them at most "
+                f"{delays.reconciles} reconciles began {delays.mean_seconds:.2f} s late in the mean, 99% of them at most "
                 f"{delays.of_99_percent:.1f} s (compressed)."
             ),
         ]

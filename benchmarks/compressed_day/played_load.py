@@ -8,7 +8,7 @@ from benchmarks.forecast import FULL_PODS, SERVED_SHARE, TARGET
 from benchmarks.traces.trace import STEP_SECONDS, Trace
 
 MINUTES_PER_DAY = 1440
-LEARNT_DAYS = 8
+LEARNED_DAYS = 8
 SYNTHETIC_DAYS = 11
 SHIFT_FACTOR = 1 / 3
 # A Friday, 00:00 UTC.
@@ -16,7 +16,7 @@ SYNTHETIC_START = 20_000 * MINUTES_PER_DAY * STEP_SECONDS
 
 
 class Timetable(msgspec.Struct, frozen=True, kw_only=True):
-    """In hours: when it begins, of the first day after the learnt ones, and how long each part lasts."""
+    """In hours: when it begins, of the first day after the learned ones, and how long each part lasts."""
 
     begins: float
     normal: float
@@ -36,7 +36,7 @@ class PlayedLoad(msgspec.Struct, frozen=True, kw_only=True):
     served_per_replica: float
 
     @property
-    def learnt(self) -> Trace:
+    def learned(self) -> Trace:
         """What was before."""
         minutes = round(self.begins - self.trace.start_unix_seconds) // STEP_SECONDS
         return msgspec.structs.replace(self.trace, loads=self.trace.loads[:minutes])
@@ -58,7 +58,7 @@ def synthetic_trace() -> Trace:
 
 def played(trace: Trace, timetable: Timetable) -> PlayedLoad:
     """Raises ValueError if the trace is too short."""
-    begins = trace.start_unix_seconds + LEARNT_DAYS * 86400 + timetable.begins * 3600
+    begins = trace.start_unix_seconds + LEARNED_DAYS * 86400 + timetable.begins * 3600
     shifts = begins + timetable.normal * 3600
     returns = shifts + timetable.shifted * 3600
     ends = returns + timetable.returned * 3600

@@ -10,7 +10,7 @@ import msgspec
 
 from benchmarks.compressed_day import objects
 from benchmarks.compressed_day.compressed_time import CompressedTime
-from benchmarks.compressed_day.learnt_days import Learnt
+from benchmarks.compressed_day.learned_days import Learned
 from benchmarks.compressed_day.played_load import PlayedLoad
 from testbed import ports
 from testbed.cluster import Cluster
@@ -58,7 +58,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def started(
-    load: PlayedLoad, learnt: Learnt, *, speed: float, start_up_seconds: float, directory: Path
+    load: PlayedLoad, learned: Learned, *, speed: float, start_up_seconds: float, directory: Path
 ) -> Iterator[Running]:
     """Start everything. Compressed time begins some seconds after this returns."""
     with ExitStack() as running:
@@ -82,7 +82,7 @@ def started(
                 served=[(EXTERNAL, "v1beta1")],
             )
         )
-        _apply(cluster, load, learnt, start_up_seconds / speed)
+        _apply(cluster, load, learned, start_up_seconds / speed)
         prometheus.wait_for(objects.SERIES)
         compressed = CompressedTime(
             speed=speed,
@@ -98,8 +98,8 @@ def started(
         yield Running(cluster=cluster, scaler=scaler, others=tuple(others), time=compressed)
 
 
-def _apply(cluster: Cluster, load: PlayedLoad, learnt: Learnt, start_up_seconds: float) -> None:
-    """Both targets have the replicas that they would have, and the forecast what it has learnt."""
+def _apply(cluster: Cluster, load: PlayedLoad, learned: Learned, start_up_seconds: float) -> None:
+    """Both targets have the replicas that they would have, and the forecast what it has learned."""
     namespace = objects.NAMESPACE
     cluster.kubectl("create", "namespace", namespace)
     cluster.kubectl("create", "serviceaccount", ACCOUNT, f"-n{namespace}")
@@ -108,11 +108,11 @@ def _apply(cluster: Cluster, load: PlayedLoad, learnt: Learnt, start_up_seconds:
     cluster.apply_crd(CRD.read_text())
     for name in (objects.WITH, objects.WITHOUT):
         cluster.apply(
-            objects.deployment(name, learnt.replicas, start_up_seconds),
+            objects.deployment(name, learned.replicas, start_up_seconds),
             objects.autoscaler(name, load.per_replica),
         )
     cluster.apply(*objects.HEARTBEATS)
-    patch = msgspec.json.encode({"status": {"history": {"forecast": learnt.digest}}}).decode()
+    patch = msgspec.json.encode({"status": {"history": {"forecast": learned.digest}}}).decode()
     arguments = ("patch", "la", objects.WITH, f"-n{namespace}", "--subresource=status")
     cluster.kubectl(*arguments, "--type=merge", "--patch", patch)
     for name in (objects.WITH, objects.WITHOUT):

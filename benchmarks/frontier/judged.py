@@ -28,7 +28,7 @@ Figures = Mapping[str, float]
 
 
 class Interval(msgspec.Struct, frozen=True):
-    """A figure, and between what it lies in 95 % of the loads that have the same days in another number."""
+    """A figure, and between what it lies in 95% of the loads that have the same days in another number."""
 
     value: float
     low: float
@@ -72,7 +72,7 @@ def frontiers(points: Sequence[Point], weights: Sequence[int] | None = None) -> 
 
 
 def figures(found: Frontiers) -> Figures:
-    """`change_percent POLICY`: at 70 %, at equal replica-hours, against the tuned HPA. `tables` says what the others are."""
+    """`change_percent POLICY`: at 70%, at equal replica-hours, against the tuned HPA. `tables` says what the others are."""
     hours, _ = found.hpa_at_target
     named: dict[str, float] = {}
     for policy, point in found.at_target.items():

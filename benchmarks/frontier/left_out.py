@@ -1,7 +1,7 @@
 """Leave one load out: for each load, the knob is the one that is best on all others.
 
 A default that was chosen on the loads on which it is reported seems better than it is. The rule: of the knobs with which
-no load is worse than the HPA at equal replica-hours by more than 1 %, the one with the lowest median; if there is none, the
+no load is worse than the HPA at equal replica-hours by more than 1%, the one with the lowest median; if there is none, the
 one whose worst load is the least bad.
 """
 

@@ -41,7 +41,7 @@ def draw_frontiers(measured: Sequence[Measured], path: Path) -> None:
         plot.set_axis_off()
     handles, labels = plots.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
-    figure.supxlabel("replica-hours, in percent of the HPA with a target of 70 %", fontsize=9)
+    figure.supxlabel("replica-hours, in percent of the HPA with a target of 70%", fontsize=9)
     figure.supylabel("minutes a day with too few ready replicas", fontsize=9)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, facecolor="white")
@@ -96,8 +96,8 @@ def draw_winners(judged: Sequence[Judged], path: Path) -> None:
     names = [f"{each.measured.load} ({each.measured.shape.name})" for each in ordered]
     plots[0].set_yticks(range(len(names)), names, fontsize=8)
     figure.supxlabel(
-        f"minutes a day with too few ready replicas, at {SHOWN_EXTRA_PERCENT} % more replica-hours than the HPA with a "
-        "target of 70 %; color: compared with the HPA that costs as much; frame: the least",
+        f"minutes a day with too few ready replicas, at {SHOWN_EXTRA_PERCENT}% more replica-hours than the HPA with a "
+        "target of 70%; color: compared with the HPA that costs as much; frame: the least",
         fontsize=8,
     )
     path.parent.mkdir(parents=True, exist_ok=True)

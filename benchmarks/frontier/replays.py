@@ -67,12 +67,12 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prepared(trace: Trace, start_up_minutes: int) -> Replayed:
-    """Raises ValueError for a load that is zero in 99 % of the time: no pod can be full of it."""
+    """Raises ValueError for a load that is zero in 99% of the time: no pod can be full of it."""
     loads = trace.loads[: DAYS_MAX * MINUTES_PER_DAY]
     first = msgspec.structs.replace(trace, loads=loads)
     full = first.percentile(99) / FULL_PODS
     if full <= 0:
-        raise ValueError(f"{trace.name} has no load in 99 % of the time")
+        raise ValueError(f"{trace.name} has no load in 99% of the time")
     factor = FULL_LOAD / full
     scaled = tuple(None if each is None else each * factor for each in loads)
     served = FULL_LOAD * SERVED_SHARE
@@ -146,10 +146,10 @@ def _plain(load: Replayed, target: float, values: Seen) -> Counts:
 def knobs() -> Mapping[str, Mapping[str, int]]:
     """Fields of `spec.forecast` by a name: the default, and others."""
     if "budget_percent" in ForecastSpec.__struct_fields__:
-        budgets = {f"budget {each} %": {"budget_percent": each} for each in BUDGETS_PERCENT}
+        budgets = {f"budget {each}%": {"budget_percent": each} for each in BUDGETS_PERCENT}
         return {DEFAULT: {}, **budgets}
     pairs = {
-        f"extra {extra} %, waste {waste} %": {
+        f"extra {extra}%, waste {waste}%": {
             "max_extra_percent": extra,
             "max_waste_percent": waste,
         }

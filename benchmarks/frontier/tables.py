@@ -79,11 +79,11 @@ def _by_load(ordered: Sequence[Judged]) -> Iterator[str]:
             shape.name,
             f"{shape.daily:.2f}, {shape.weekly:.2f}",
             _with_interval(each, CHANGE, "%"),
-            f"{found[f'more_hours_percent {FORECAST}']:+.1f} %",
+            f"{found[f'more_hours_percent {FORECAST}']:+.1f}%",
             _with_interval(each, AREA, "%"),
             _with_interval(each, POINTS, ""),
-            f"{point.reliable_percent or 0.0:.0f} %",
-            f"{point.waste_percent_max or 0.0:.1f} %",
+            f"{point.reliable_percent or 0.0:.0f}%",
+            f"{point.waste_percent_max or 0.0:.1f}%",
         )
         yield f"| {' | '.join(cells)} |"
 
@@ -98,12 +98,12 @@ def _with_interval(each: Judged, name: str, unit: str) -> str:
         return "-"
     digits = 0 if unit else 2
     low, high = f"{found.low:+.{digits}f}", f"{found.high:+.{digits}f}"
-    return f"{found.value:+.{digits}f} {unit}".strip() + f" ({low} to {high})"
+    return f"{found.value:+.{digits}f}{unit} ({low} to {high})"
 
 
 def _at_more_cost(ordered: Sequence[Judged]) -> Iterator[str]:
     """The forecast's, the HPA's, and the best rival's time short."""
-    extras = " | ".join(f"+{each} %: forecast, HPA, best rival" for each in EXTRA_PERCENTS)
+    extras = " | ".join(f"+{each}%: forecast, HPA, best rival" for each in EXTRA_PERCENTS)
     yield f"| load | {extras} |"
     yield f"|---|{'---|' * len(EXTRA_PERCENTS)}"
     for each in ordered:
@@ -128,14 +128,14 @@ def _percent(value: float | None) -> str:
 def _summaries(ordered: Sequence[Judged]) -> Iterator[str]:
     """Medians of all loads, and of those with a daily or weekly shape; how often which policy wins."""
     with_shape = [each for each in ordered if each.measured.shape.name in SHAPES[:2]]
-    yield "| policy at 70 % | loads | median | best | worst | worse by more than 1 % | replica-hours, median |"
+    yield "| policy at 70% | loads | median | best | worst | worse by more than 1% | replica-hours, median |"
     yield "|---|---|---|---|---|---|---|"
     for policy in (*RIVALS, FORECAST):
         for name, some in (("all", ordered), ("daily or weekly", with_shape)):
             if some:
                 yield f"| {policy} | {name} ({len(some)}) | {_spread(some, policy)} |"
     yield ""
-    at = f"+{SHOWN_EXTRA_PERCENT} %"
+    at = f"+{SHOWN_EXTRA_PERCENT}%"
     yield f"| shape | loads | short least at {at} of the HPA's replica-hours |"
     yield "|---|---|---|"
     for shape in SHAPES:
@@ -154,8 +154,8 @@ def _spread(some: Sequence[Judged], policy: str) -> str:
     hours = [each.figures[f"more_hours_percent {policy}"] for each in some]
     worse = sum(1 for each in changes if each > 1.0)
     return (
-        f"{statistics.median(changes):+.0f} % | {min(changes):+.0f} % | {max(changes):+.0f} % | {worse} "
-        f"| {statistics.median(hours):+.1f} %"
+        f"{statistics.median(changes):+.0f}% | {min(changes):+.0f}% | {max(changes):+.0f}% | {worse} "
+        f"| {statistics.median(hours):+.1f}%"
     )
 
 
@@ -168,10 +168,10 @@ def _left_out(all_judged: Sequence[Judged]) -> Iterator[str]:
     yield "| load | chosen on the others | time short at equal replica-hours, by start-up |"
     yield "|---|---|---|"
     for each in found:
-        changes = ", ".join(f"{change:+.0f} %" for change in each.changes)
+        changes = ", ".join(f"{change:+.0f}%" for change in each.changes)
         yield f"| {each.load} | {each.knob} | {changes} |"
     of_all = [change for each in found for change in each.changes]
-    yield f"| **median, worst** | | {statistics.median(of_all):+.0f} %, {max(of_all):+.0f} % |"
+    yield f"| **median, worst** | | {statistics.median(of_all):+.0f}%, {max(of_all):+.0f}% |"
 
 
 def _changes_by_load(all_judged: Sequence[Judged]) -> Mapping[str, Changes]:

@@ -20,7 +20,7 @@ from scaler.api.schedules import FoundCalendar
 from scaler.extensions.forecast.stage import FORECAST
 
 CENSORED_SHARE = 0.95 / 0.9
-"""From 95 % of what a pod can serve at all, its load may be cut off; `served` is 90 % of that."""
+"""From 95% of what a pod can serve at all, its load may be cut off; `served` is 90% of that."""
 
 OnDecision = Callable[[Decided], None]
 

@@ -17,7 +17,7 @@ from scaler.api.autoscaler import Autoscaler, MetricSourceType, MetricSpec, metr
 from scaler.extensions.formula.grammar import InvalidFormulaError, parse
 
 DELAY_SECONDS = 60.0
-# A target is usually 70 % of what a pod can serve, and its responses become slow at 90 %.
+# A target is usually 70% of what a pod can serve, and its responses become slow at 90%.
 SERVED_PER_TARGET = 0.9 / 0.7
 
 

@@ -121,7 +121,7 @@ def _warnings(found: Fidelity | None) -> Iterator[str]:
         )
     elif not found.is_trusted:
         yield (
-            f"the replay of the current spec is within one replica of what was recorded for less than {TRUSTED_PERCENT:g} % "
+            f"the replay of the current spec is within one replica of what was recorded for less than {TRUSTED_PERCENT:g}% "
             f"of the time, so do not rely on the results below. Possible causes: {CAUSES}"
         )
 

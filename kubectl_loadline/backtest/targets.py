@@ -9,7 +9,7 @@ _SOURCES = ("external", "object", "pods", "resource", "container_resource", "for
 
 
 def with_targets_times(autoscaler: Autoscaler, factor: float) -> Autoscaler:
-    """All its targets times a factor, at least 1 % or a thousandth."""
+    """All its targets times a factor, at least 1% or a thousandth."""
     metrics = tuple(_metric(each, factor) for each in metrics_of(autoscaler.spec))
     spec = msgspec.structs.replace(autoscaler.spec, metrics=metrics)
     return msgspec.structs.replace(autoscaler, spec=spec)

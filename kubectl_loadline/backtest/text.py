@@ -30,7 +30,7 @@ def _lines(report: Report) -> Iterator[str]:
     if report.fidelity is not None:
         yield (
             f"Fidelity: the current spec is within 1 replica of what was recorded for "
-            f"{report.fidelity.within_one_percent:.1f} % of the time; mean error {report.fidelity.mean_error:.2f} replicas."
+            f"{report.fidelity.within_one_percent:.1f}% of the time; mean error {report.fidelity.mean_error:.2f} replicas."
         )
     for warning in report.warnings:
         yield f"WARNING: {warning[:1].upper()}{warning[1:]}."
@@ -79,15 +79,15 @@ def _row(result: Result) -> tuple[str, ...]:
     return (
         result.policy,
         f"{result.start_up_seconds:g} s" if result.start_up_seconds else "",
-        f"{score.under_timeshare:.2f} %",
-        f"{score.under_accuracy:.2f} %",
-        f"{score.over_timeshare:.1f} %",
-        f"{score.over_accuracy:.1f} %",
+        f"{score.under_timeshare:.2f}%",
+        f"{score.under_accuracy:.2f}%",
+        f"{score.over_timeshare:.1f}%",
+        f"{score.over_accuracy:.1f}%",
         f"{score.longest_under_minutes:g} min",
         f"{score.replica_hours:.1f}",
-        f"{score.instability:.1f} %",
+        f"{score.instability:.1f}%",
         f"{score.jitter_per_hour:+.1f}/h",
-        f"{score.wasted_additions:.0f} %",
+        f"{score.wasted_additions:.0f}%",
     )
 
 

@@ -8,7 +8,7 @@ from kubectl_loadline.backtest.recording import Recording
 
 
 class StartUp(msgspec.Struct, frozen=True):
-    """How long a pod takes to become ready: in half of the cases, and in 95 % of them."""
+    """How long a pod takes to become ready: in half of the cases, and in 95% of them."""
 
     median_seconds: float
     p95_seconds: float

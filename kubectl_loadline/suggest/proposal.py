@@ -28,7 +28,7 @@ from wire.api.loadline import API_VERSION
 from wire.api.meta import ObjectMeta
 
 _NAME_MAX = 63
-FAST_UP = "100 % per 15 s"
+FAST_UP = "100% per 15 s"
 NO_LIMIT_UP = "the default"
 
 

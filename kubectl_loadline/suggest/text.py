@@ -17,7 +17,7 @@ def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
     """The lines, without the signs of a comment."""
     found, goal = suggestion.found, suggestion.short_percent_max
     yield (
-        f"The cheapest choices that are short of ready replicas for at most {goal:g} % of the time, made on the first two thirds "
+        f"The cheapest choices that are short of ready replicas for at most {goal:g}% of the time, made on the first two thirds "
         f"of the history; pods need {suggestion.start_up_seconds:g} s to become ready."
     )
     yield f"On the last third, which was not used for the choices: {_scored(found.score)}."
@@ -98,7 +98,7 @@ def _worth(worth: ForecastWorth) -> Iterator[str]:
     other = (
         "it costs less than each of the neighboring targets"
         if at_equal_cost is None
-        else f"another target with as many replica-hours as with the forecast: short for {at_equal_cost:.2f} % of the time"
+        else f"another target with as many replica-hours as with the forecast: short for {at_equal_cost:.2f}% of the time"
     )
     if worth.is_proposed:
         yield f"Without the forecast: {_scored(worth.without)}; {other}."
@@ -111,10 +111,12 @@ def _worth(worth: ForecastWorth) -> Iterator[str]:
 
 def _scored(score: Score) -> str:
     return (
-        f"short for {score.under_timeshare:.2f} % of the time, at most {score.longest_under_minutes:g} min; "
+        f"short for {score.under_timeshare:.2f}% of the time, at most {score.longest_under_minutes:g} min; "
         f"{score.replica_hours:.1f} replica-hours"
     )
 
 
 def _row(tried: Tried) -> str:
-    return f"short {tried.score.under_timeshare:6.2f} %  {tried.score.replica_hours:9.1f} replica-hours"
+    return (
+        f"short {tried.score.under_timeshare:6.2f}%  {tried.score.replica_hours:9.1f} replica-hours"
+    )

@@ -1,6 +1,6 @@
 """How far the policies let one reconcile go (upstream's `calculateScale{Up,Down}Limit*`).
 
-Percentages are binary floats, as upstream computes them: 10 pods and 10 % up make 12, not 11.
+Percentages are binary floats, as upstream computes them: 10 pods and 10% up make 12, not 11.
 """
 
 from collections.abc import Iterable

@@ -159,7 +159,7 @@ def panic_state(
 
 def _remark(rules: PanicRules, found: PanicState, *, limited: int, desired: int) -> Remark:
     """`limited` is the count that windows and policies would have left."""
-    percent = f"{rules.threshold_ratio * 100:g} % of the ready pods"
+    percent = f"{rules.threshold_ratio * 100:g}% of the ready pods"
     if found.panicking is None:
         return Remark(
             condition=ConditionType.PANICKING,

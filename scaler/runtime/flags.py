@@ -252,7 +252,7 @@ def _add_run_only_flags(flags: FlagGroup) -> None:
         type=window,
         default=None,
         metavar="DURATION",
-        help="how long the status may keep a metric value that has since changed by up to 10 %% "
+        help="how long the status may keep a metric value that has since changed by up to 10%% "
         "(default: 1m, but 0s for HPAs)",
     )
     flags.add_argument(

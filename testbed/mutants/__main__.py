@@ -1,4 +1,4 @@
-"""`python -m testbed.mutants`: which small mistakes in the code do the tests find? Exit code 1 below 95 % in a package."""
+"""`python -m testbed.mutants`: which small mistakes in the code do the tests find? Exit code 1 below 95% in a package."""
 
 import argparse
 import sys

@@ -11,7 +11,7 @@ from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
 from tests.e2e.conftest import StartScaler
-from tests.e2e.learnt_days import learnt_days
+from tests.e2e.learned_days import learned_days
 from tests.e2e.scaler_objects import CRD, Workspace, autoscaler, queue, workload
 
 # The SLO is a query over two series of the workload, as for a burn rate.
@@ -109,14 +109,14 @@ def test_a_forecast_shows_its_state_and_stores_what_it_learns(
     assert until(stored, what="the digest of the forecast")
 
 
-def start_with_learnt_days(
+def start_with_learned_days(
     cluster: Cluster, namespace: str, start_scaler: StartScaler, *, wasted_percent: float
 ) -> Workspace:
     """A target with two replicas for a queue of 60, and a forecast that expects 120 within its lead."""
     document = autoscaler(namespace, {**queue("30"), "name": "load"})
     document["spec"]["forecast"] = {"metric": "load", "mode": "Add"}
     cluster.apply(workload("Deployment", namespace, 2), document)
-    digest = learnt_days(document["spec"], wasted_percent=wasted_percent)
+    digest = learned_days(document["spec"], wasted_percent=wasted_percent)
     patch = json.dumps({"status": {"history": {"forecast": digest}}})
     arguments = ("patch", "la", "web", f"-n{namespace}", "--subresource=status", "--type=merge")
     cluster.kubectl(*arguments, "--patch", patch)
@@ -128,7 +128,7 @@ def test_a_forecast_adds_replicas_before_the_load_arrives(
     cluster: Cluster, adapter, exporter, namespace: str, start_scaler: StartScaler
 ):
     exporter.set("queue_length", 60, queue="mail", namespace=namespace)
-    workspace = start_with_learnt_days(cluster, namespace, start_scaler, wasted_percent=1.0)
+    workspace = start_with_learned_days(cluster, namespace, start_scaler, wasted_percent=1.0)
     workspace.reaches(4)
     # The status is written after the scale.
     assert workspace.has_condition("ForecastReliable", "True", "Reliable")
@@ -147,8 +147,8 @@ def test_a_forecast_that_wasted_too_much_says_what_it_would_add_and_adds_nothing
     cluster: Cluster, adapter, exporter, namespace: str, start_scaler: StartScaler
 ):
     exporter.set("queue_length", 60, queue="mail", namespace=namespace)
-    # Nearly the whole budget of 30 %, so that what it would add is still within it.
-    workspace = start_with_learnt_days(cluster, namespace, start_scaler, wasted_percent=29.0)
+    # Nearly the whole budget of 30%, so that what it would add is still within it.
+    workspace = start_with_learned_days(cluster, namespace, start_scaler, wasted_percent=29.0)
     assert workspace.has_condition("ForecastReliable", "False", "TooMuchWaste")
 
     def would_add() -> bool:

@@ -8,7 +8,7 @@ import msgspec
 from testbed.audit_log import AuditLog, ScaleWrite
 from testbed.cluster import Cluster
 from testbed.exporter import Exporter
-from tests.e2e.learnt_days import learnt_days
+from tests.e2e.learned_days import learned_days
 from tests.e2e.scaler_objects import HPA, LA, Json, Workspace, autoscaler, workload
 
 LOAD = "upgrade_load"
@@ -147,7 +147,7 @@ def of_loadautoscalers(namespace: str) -> tuple[Case, ...]:
 
 def load(namespace: str, deployment: str, average: str) -> Json:
     """The load of a Deployment as an external metric."""
-    # Sorted, as the API server returns them: what a forecast has learnt belongs to exactly this metric.
+    # Sorted, as the API server returns them: what a forecast has learned belongs to exactly this metric.
     selector = {"matchLabels": {"deployment": deployment, "namespace": namespace}}
     target = {"type": "AverageValue", "averageValue": average}
     return {
@@ -175,14 +175,14 @@ class Fleet:
         self.settled: dict[str, Json] = {}
 
     def create(self) -> None:
-        """The targets, and the autoscalers with what the forecast has learnt. No scaler may run yet."""
+        """The targets, and the autoscalers with what the forecast has learned. No scaler may run yet."""
         for case in self._cases:
             self._set_load(case.name, case.loads[0])
             document = self._document(case)
             target = workload("Deployment", self.namespace, case.replicas, case.name)
             self._cluster.apply(target, document)
             if "forecast" in case.spec:
-                digest = learnt_days(document["spec"], raised_minutes=RAISED_MINUTES)
+                digest = learned_days(document["spec"], raised_minutes=RAISED_MINUTES)
                 history = {"forecast": digest}
                 patch = msgspec.json.encode({"status": {"history": history}}).decode()
                 self._cluster.kubectl(

@@ -3,9 +3,10 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.simulation.learned_forecast import learned_status
+
 from tests.simulation.cluster import Cluster, Document
 from tests.simulation.fields import Fields, Window
-from tests.simulation.learnt_forecast import learnt_status
 from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.metrics_apis import (
     CANDIDATE_RATIO,
@@ -55,7 +56,7 @@ def document(plan: AutoscalerPlan, api_version: str, kind: str, epoch: int) -> D
     metadata = {"namespace": plan.namespace, "name": plan.name}
     found = {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
     if "forecast" in spec:
-        found["status"] = learnt_status(plan, spec, epoch)
+        found["status"] = learned_status(plan, spec, epoch)
     return found
 
 

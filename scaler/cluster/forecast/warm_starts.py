@@ -1,6 +1,6 @@
 """New forecasts learn from recorded history, one after the other, beside the reconciles.
 
-A reconcile says that a forecast still learns, and a later one finds what it has learnt meanwhile; neither waits. The
+A reconcile says that a forecast still learns, and a later one finds what it has learned meanwhile; neither waits. The
 replay of 15 days takes some seconds of CPU time: it runs in slices of a few milliseconds, with pauses in which the event
 loop is free, so that it takes a quarter of the time at most. After a failure, it is tried again with growing pauses.
 """
@@ -30,7 +30,7 @@ from scaler.extensions.forecast.warm_start import (
     RECORDED_MINUTES,
     LoadByMinute,
     difference,
-    learnt_from_recorded,
+    learned_from_recorded,
     readings_of,
     replayed,
 )
@@ -75,7 +75,7 @@ class _Entry:
         self.problem = ProblemLog(
             log,
             failing=f"{key}: the forecast learns without recorded history",
-            recovered=f"{key}: the forecast has learnt from recorded history",
+            recovered=f"{key}: the forecast has learned from recorded history",
         )
 
 
@@ -94,7 +94,7 @@ class WarmStarts:
         self._loads = loads
         self._attempts_total = Counter(
             "loadline_scaler_forecast_warm_starts_total",
-            "Attempts to let a new forecast learn from recorded history, with --prometheus-url, by result: learnt or failed.",
+            "Attempts to let a new forecast learn from recorded history, with --prometheus-url, by result: learned or failed.",
             ("result",),
             registry=telemetry.registry,
         )
@@ -175,7 +175,7 @@ class WarmStarts:
     async def _attempt(self, key: str, entry: _Entry) -> None:
         problem: str | None = None
         try:
-            state = await self._learnt(key, entry)
+            state = await self._learned(key, entry)
         except NoRecordedLoad as error:
             problem = str(error)
         except Exception as error:
@@ -185,7 +185,7 @@ class WarmStarts:
         if self._entries.get(key) is not entry:
             return
         entry.problem.set(problem)
-        self._attempts_total.labels("failed" if problem else "learnt").inc()
+        self._attempts_total.labels("failed" if problem else "learned").inc()
         if not problem:
             per_replica = per_replica_of(entry.wanted.metric)
             entry.found = WarmStart(state=state, per_replica=per_replica)
@@ -195,7 +195,7 @@ class WarmStarts:
         entry.attempts += 1
         entry.due_at_seconds = self._monotonic() + entry.backoff.next_seconds()
 
-    async def _learnt(self, key: str, entry: _Entry) -> Forecast:
+    async def _learned(self, key: str, entry: _Entry) -> Forecast:
         """From the recorded minutes, and after them those that were read. Raises `NoRecordedLoad`."""
         wanted = entry.wanted
         promql = await self._query_of(wanted.namespace, wanted.metric, wanted.target)
@@ -209,7 +209,7 @@ class WarmStarts:
             raise NoRecordedLoad(problem)
         minutes = {**read, **recorded}
         state = await self._replayed(key, entry, new_forecast(wanted.rules), minutes)
-        state = learnt_from_recorded(state, len(recorded))
+        state = learned_from_recorded(state, len(recorded))
         # What was read meanwhile, in slices too.
         later = readings_of(entry.wanted.levels, after=state.levels.end_minute)
         return await self._replayed(key, entry, state, later)
@@ -230,7 +230,7 @@ class WarmStarts:
 
 
 def _same_load(one: _Wanted, other: _Wanted) -> bool:
-    """Whether the same is learnt in the same unit and judged by the same target."""
+    """Whether the same is learned in the same unit and judged by the same target."""
     return (one.rules.identity, one.target, per_replica_of(one.metric)) == (
         other.rules.identity,
         other.target,

@@ -70,11 +70,11 @@ def progressed(
         )
     if memory.step >= len(rules.steps):
         weight = rules.steps[-1][0]
-        message = f"all steps are done, and the candidate's weight is {weight} %: replace the fields of the spec with it"
+        message = f"all steps are done, and the candidate's weight is {weight}%: replace the fields of the spec with it"
         return _progress(memory, weight, COMPLETED, message)
     weight, hold_seconds = rules.steps[memory.step]
     message = (
-        f"step {memory.step + 1} of {len(rules.steps)}: the candidate has a weight of {weight} % "
+        f"step {memory.step + 1} of {len(rules.steps)}: the candidate has a weight of {weight}% "
         f"for {hold_seconds:g} s"
     )
     return _progress(memory, weight, PROGRESSING, message)

@@ -184,7 +184,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         draft.add(_remark(progress, changes=draft.replicas != of_spec))
         draft.events += _events(before, progress)
         if draft.replicas != of_spec:
-            draft.reason = f"the candidate has a weight of {weight} %"
+            draft.reason = f"the candidate has a weight of {weight}%"
 
     def held(
         self, rules: CandidateRules, state: CandidateState, now_unix_seconds: float
@@ -315,7 +315,7 @@ def candidate_sentence(step: CandidateStep) -> str:
     counts = f"Candidate: {_counted(step.desired)}{by}; the spec: {step.spec_desired}"
     if step.is_shadow:
         return f"{counts}. It is only reported, so the result is {step.result}."
-    return f"{counts}. The candidate has a weight of {step.weight_percent} %, so the result is {step.result}."
+    return f"{counts}. The candidate has a weight of {step.weight_percent}%, so the result is {step.result}."
 
 
 def _counted(replicas: int) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scaler.extensions.forecast.experts import EXPERTS, LEARNT, Loads
+from scaler.extensions.forecast.experts import EXPERTS, LEARNED, Loads
 from scaler.extensions.forecast.load_levels import Floats
 
 MARGINS = (0.85, 1.0, 1.2)
@@ -32,8 +32,8 @@ Shares = tuple[float, ...]
 """That of adding nothing first, then one for each option of the stage."""
 
 _ALL = tuple(range(OPTIONS))
-_BEYOND_LEARNT = tuple(range(len(LEARNT) * len(MARGINS), OPTIONS))
-STAGES = (_ALL, _BEYOND_LEARNT)
+_BEYOND_LEARNED = tuple(range(len(LEARNED) * len(MARGINS), OPTIONS))
+STAGES = (_ALL, _BEYOND_LEARNED)
 
 
 def _start(options: Sequence[int]) -> Shares:
@@ -41,11 +41,11 @@ def _start(options: Sequence[int]) -> Shares:
 
 
 START = tuple([_start(each) for each in STAGES])
-AS_LEARNT: tuple[Shares, ...] = (
+AS_LEARNED: tuple[Shares, ...] = (
     (0.0, 0.0, 1.0, *[0.0] * (OPTIONS - 2)),
-    (1.0, *[0.0] * len(_BEYOND_LEARNT)),
+    (1.0, *[0.0] * len(_BEYOND_LEARNED)),
 )
-"""Only the learnt expert, without a margin, and nothing beyond it."""
+"""Only the learned expert, without a margin, and nothing beyond it."""
 
 
 class Combined(msgspec.Struct, frozen=True, kw_only=True):

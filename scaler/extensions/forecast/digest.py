@@ -1,7 +1,7 @@
 """A forecast as text of about 10 KB, to continue from after a restart.
 
 The levels of eight days by five minutes (mean and peak, as logarithms in one byte each), the weights, the shares of the
-options, and the outcomes of a day. Without shares, as programs of before wrote it, it continues with the learnt expert.
+options, and the outcomes of a day. Without shares, as programs of before wrote it, it continues with the learned expert.
 """
 
 import base64
@@ -11,7 +11,7 @@ from array import array
 
 import msgspec
 
-from scaler.extensions.forecast.combination import AS_LEARNT, START, Shares
+from scaler.extensions.forecast.combination import AS_LEARNED, START, Shares
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, MISSING, Levels
 from scaler.extensions.forecast.outcomes import summed
 from scaler.extensions.forecast.state import (
@@ -122,7 +122,7 @@ def _continued(found: _Digest) -> Forecast:
         alone_by_minute=found.alone_by_minute,
         digest_minute=found.end_minute,
         recorded=found.recorded,
-        shares=AS_LEARNT if found.shares is None else found.shares,
+        shares=AS_LEARNED if found.shares is None else found.shares,
     )
 
 

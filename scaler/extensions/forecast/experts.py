@@ -1,6 +1,6 @@
 """What each expert expects as the highest load of the lead, from the load alone. Simple rules, each right on another kind of load.
 
-learnt         the ridge regression of `scaler.extensions.forecast.regression`
+learned         the ridge regression of `scaler.extensions.forecast.regression`
 recent         the highest load of the last half hour, or two hours: bursts that return soon
 days           the highest, second and third highest of the last seven days, a few minutes around this time: jumps at a
                time of the day, and spikes that drift. The second highest has been there on two days
@@ -14,21 +14,21 @@ from scaler.extensions.forecast.load_levels import Levels
 DAYS = 7
 RECENT_MINUTES = (30, 120)
 WIDE_MINUTES, NEAR_MINUTES = 10, 5
-LEARNT, RECENT, DAYS_NEAR = (0,), (1, 2), (3, 4, 5, 6)
-EXPERTS = len(LEARNT + RECENT + DAYS_NEAR)
+LEARNED, RECENT, DAYS_NEAR = (0,), (1, 2), (3, 4, 5, 6)
+EXPERTS = len(LEARNED + RECENT + DAYS_NEAR)
 
 Loads = tuple[float | None, ...]
 
 
 def expected(
-    levels: Levels, minute: int, lead: int, lags: Sequence[int], learnt: float | None
+    levels: Levels, minute: int, lead: int, lags: Sequence[int], learned: float | None
 ) -> Loads:
     """By expert; None if it knows nothing. `lags`: how many minutes ago it was this time one day ago, two days ago, and so on."""
     recent = [levels.highest(minute - minutes, minute) for minutes in RECENT_MINUTES]
     wide, near, exact = (
         _by_day(levels, minute, lead, lags, around) for around in (WIDE_MINUTES, NEAR_MINUTES, 0)
     )
-    return (learnt, *recent, _nth(wide, 1), _nth(near, 2), _nth(near, 3), _nth(exact, 3))
+    return (learned, *recent, _nth(wide, 1), _nth(near, 2), _nth(near, 3), _nth(exact, 3))
 
 
 def _by_day(

@@ -125,7 +125,7 @@ def remembered(
 def replayed_minute(
     state: Forecast, rules: ForecastRules, policy: Policy, *, minute: int, load: Load
 ) -> Forecast:
-    """With a minute of recorded load, as a dry run of this metric alone would have learnt and judged it.
+    """With a minute of recorded load, as a dry run of this metric alone would have learned and judged it.
 
     The count without the forecast is the highest of the metric in the scale-down window.
     """
@@ -145,7 +145,7 @@ def acting_floor(found: Foreseen, rules: ForecastRules) -> Floor | None:
 
 
 def new_forecast(rules: ForecastRules) -> Forecast:
-    """Nothing is learnt yet."""
+    """Nothing is learned yet."""
     return Forecast(identity=rules.identity, lead_minutes=rules.lead_minutes)
 
 

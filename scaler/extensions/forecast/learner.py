@@ -11,7 +11,7 @@ from scaler.extensions.forecast.experts import expected
 from scaler.extensions.forecast.features import is_unusual, limited, rise, seen, smoothed
 from scaler.extensions.forecast.levels import FILLED_MINUTES_MAX, appended
 from scaler.extensions.forecast.outcomes import useful, with_minutes
-from scaler.extensions.forecast.regression import learnt, predicted, weights
+from scaler.extensions.forecast.regression import learned, predicted, weights
 from scaler.extensions.forecast.reliability import verdict
 from scaler.extensions.forecast.state import Forecast, Issued, Observation, Sums
 
@@ -60,12 +60,12 @@ def _issue(state: Forecast, found: Observation, ahead: int) -> Forecast:
     levels, minute, offset = state.levels, found.minute, state.offset
     lead = state.lead_minutes + ahead - 1
     features = seen(levels, minute, lead, offset, found.lags)
-    learnt_load = None
+    learned_load = None
     if features is not None:
         level = smoothed(levels, minute, offset) or 0.0
         highest = min(level + predicted(state.weights, features), _EXPONENT_MAX)
-        learnt_load = max(0.0, math.exp(highest) - offset)
-    loads = expected(levels, minute, lead, found.lags, learnt_load)
+        learned_load = max(0.0, math.exp(highest) - offset)
+    loads = expected(levels, minute, lead, found.lags, learned_load)
     per_replica = found.load.per_replica
     replicas = options(loads, per_replica, found.most, array("f"))
     together = combined(state.shares, replicas, float(found.alone))
@@ -106,7 +106,7 @@ def _with_outcome(state: Forecast, old: Issued, needed: int, found: Observation)
     peak = levels.peak_after(old.minute, old.lead_minutes)
     moments, shares = state.moments, state.shares
     if old.features is not None and actual is not None:
-        moments = learnt(moments, old.features, limited(actual))
+        moments = learned(moments, old.features, limited(actual))
     if peak is not None:
         price = budget_of(state, found.budget_percent).price
         outcome = peak / found.load.per_replica

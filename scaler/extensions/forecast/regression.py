@@ -13,7 +13,7 @@ _SHRINKAGE = 0.01
 _CELLS = tuple((row, column) for row in range(FEATURES) for column in range(row + 1))
 
 
-def learnt(moments: Moments, features: Features, response: float) -> Moments:
+def learned(moments: Moments, features: Features, response: float) -> Moments:
     """With one more example."""
     kept, x = _KEPT, features
     return Moments(

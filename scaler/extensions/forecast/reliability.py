@@ -11,7 +11,7 @@ from scaler.extensions.forecast.state import LEARNING, RELIABLE, Forecast, Outco
 
 UNUSUAL_LOAD = "UnusualLoad"
 
-# Two days are learnt, and a third is judged, before the forecast may act.
+# Two days are learned, and a third is judged, before the forecast may act.
 LEARNING_MINUTES = 3 * MINUTES_PER_DAY
 LEARNING_GAPS_MAX = 0.1
 
@@ -24,7 +24,7 @@ MISSING_MINUTES_MAX = 6
 def verdict(state: Forecast, budget_percent: float) -> Verdict:
     """The next one; it stays the same object as long as nothing changes."""
     before = state.verdict
-    if before.reason == LEARNING and not _has_learnt(state.outcomes, state.levels):
+    if before.reason == LEARNING and not _has_learned(state.outcomes, state.levels):
         return before
     reason, message = _problem(state, budget_percent) or good(state.outcomes)
     still_not_reliable = not before.counts_as_acting and reason != RELIABLE
@@ -33,7 +33,7 @@ def verdict(state: Forecast, budget_percent: float) -> Verdict:
     return Verdict(reason=reason, message=message)
 
 
-def _has_learnt(outcomes: Outcomes, levels: Levels) -> bool:
+def _has_learned(outcomes: Outcomes, levels: Levels) -> bool:
     if len(levels) < LEARNING_MINUTES or not cover_a_day(outcomes):
         return False
     return levels.missing_within(LEARNING_MINUTES) <= LEARNING_GAPS_MAX * LEARNING_MINUTES
@@ -65,7 +65,7 @@ def _too_much_waste(state: Forecast, budget_percent: float) -> str | None:
         return None
     return (
         f"of the replica-minutes that it added in the last 24 hours, {budget.used / 60:.1f} replica-hours were not needed, or are "
-        f"not known to be; its budget of {budget_percent:g} % is {budget.allowed / 60:.1f} replica-hours"
+        f"not known to be; its budget of {budget_percent:g}% is {budget.allowed / 60:.1f} replica-hours"
     )
 
 
@@ -77,7 +77,7 @@ def good(outcomes: Outcomes) -> tuple[str, str]:
     return (
         RELIABLE,
         (
-            f"of the replica-minutes that it added in the 24 hours before, {day.useful_percent:.0f} % "
-            f"were needed; it wasted {day.wasted_percent:.1f} % of all"
+            f"of the replica-minutes that it added in the 24 hours before, {day.useful_percent:.0f}% "
+            f"were needed; it wasted {day.wasted_percent:.1f}% of all"
         ),
     )

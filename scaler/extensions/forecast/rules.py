@@ -29,7 +29,7 @@ class ForecastRules(msgspec.Struct, frozen=True, kw_only=True):
     """Of the days; None for UTC."""
     problem: str | None = None
     identity: str = ""
-    """Of what is learnt: another metric or lead starts from the beginning."""
+    """Of what is learned: another metric or lead starts from the beginning."""
 
 
 def forecast_rules(spec: AutoscalerSpec, given: ForecastSpec) -> ForecastRules | None:

@@ -56,20 +56,20 @@ def verdict_events(before: Verdict, after: Verdict) -> tuple[Event, ...]:
     return (event,)
 
 
-def learnt_event(rules: ForecastRules, state: Forecast, recorded: Recorded) -> Event:
+def learned_event(rules: ForecastRules, state: Forecast, recorded: Recorded) -> Event:
     """The event of a warm start, whatever the verdict is."""
     message = _message(rules, state.verdict, recorded_text(recorded))
-    return Event(type=EventType.NORMAL, reason="ForecastLearntHistory", message=message)
+    return Event(type=EventType.NORMAL, reason="ForecastLearnedHistory", message=message)
 
 
 def recorded_text(recorded: Recorded) -> str:
-    """How much of what was learnt was recorded."""
+    """How much of what was learned was recorded."""
     return f"{recorded.minutes / MINUTES_PER_DAY:.1f} days of it are from recorded history"
 
 
 def _message(rules: ForecastRules, verdict: Verdict, learning: str | None) -> str:
     if verdict.reason == LEARNING:
-        needs = f"the forecast of {rules.metric} needs 3 days of load, with at most 10 % missing, before it may act"
+        needs = f"the forecast of {rules.metric} needs 3 days of load, with at most 10% missing, before it may act"
         return f"{needs}; {learning}" if learning else needs
     if verdict.is_reliable:
         return f"the forecast of {rules.metric} may act: {verdict.message}"

@@ -25,7 +25,7 @@ from scaler.extensions.forecast.rules import ForecastRules, forecast_rules
 from scaler.extensions.forecast.sentences import (
     forecast_remark,
     forecast_sentence,
-    learnt_event,
+    learned_event,
     verdict_events,
 )
 from scaler.extensions.forecast.state import ForecastMemory, ForecastStep, Load, moved
@@ -83,7 +83,7 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         turn: Turn,
         known_replicas: tuple[int, ...] | None,
     ) -> ForecastMemory | None:
-        """Of another metric or lead, everything is learnt again. A mistake in the spec does not forget anything."""
+        """Of another metric or lead, everything is learned again. A mistake in the spec does not forget anything."""
         if rules.problem:
             return state
         if state is None or state.state.identity != rules.identity:
@@ -123,18 +123,18 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         learning = learning_text(memory.state, warm_start)
         draft.add(forecast_remark(rules, step.verdict, step, learning=learning))
         if state is not known.state and state.recorded is not None:
-            draft.events.append(learnt_event(rules, state, state.recorded))
+            draft.events.append(learned_event(rules, state, state.recorded))
         draft.events += verdict_events(state.verdict, step.verdict)
         draft.replicas = lifted(draft.replicas, acting_floor(found, rules))
         if step.acts and step.after > step.before:
             draft.scale_up_reason = f"forecast of {rules.metric}"
 
     def disabled(self, state: ForecastMemory) -> ForecastMemory:
-        """What was learnt lasts."""
+        """What was learned lasts."""
         return state
 
     def for_other_policy(self, draft: Draft) -> Extension[Any, Any] | None:
-        """The same floor: a load is learnt once."""
+        """The same floor: a load is learned once."""
         step: ForecastStep | None = draft.steps.get(self.name)
         if step is None or not step.acts or step.bound is None:
             return None

@@ -114,7 +114,7 @@ class Issued(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """How many minutes of load were learnt from recorded history, and the last of them."""
+    """How many minutes of load were learned from recorded history, and the last of them."""
 
     minutes: int
     end_minute: int
@@ -124,7 +124,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """What is known after the last whole minute. `bound` is the load that replicas are wanted for, in the metric's unit."""
 
     identity: str
-    """The metric and the lead: with others, everything is learnt again."""
+    """The metric and the lead: with others, everything is learned again."""
     lead_minutes: int
     levels: Levels = NO_LEVELS
     offset: float = 0.0
@@ -143,7 +143,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """What the metric would have set without the forecast, in the minutes of the scale-down window."""
     digest_minute: int = 0
     recorded: Recorded | None = None
-    """None if everything was learnt from readings."""
+    """None if everything was learned from readings."""
 
     @property
     def wants_recorded_load(self) -> bool:

@@ -61,13 +61,15 @@ def replayed(
     return state
 
 
-def learnt_from_recorded(state: Forecast, minutes: int) -> Forecast:
+def learned_from_recorded(state: Forecast, minutes: int) -> Forecast:
     """At the end of a replay of so many minutes: what is reported says where it comes from."""
     recorded = Recorded(minutes=minutes, end_minute=state.levels.end_minute)
     verdict = state.verdict
     if verdict.reason != LEARNING:
         message = good(state.outcomes)[1] if verdict.is_reliable else verdict.message
-        message = f"{message}; learnt from {minutes / MINUTES_PER_DAY:.1f} days of recorded history"
+        message = (
+            f"{message}; learned from {minutes / MINUTES_PER_DAY:.1f} days of recorded history"
+        )
         verdict = Verdict(reason=verdict.reason, message=message)
     return msgspec.structs.replace(state, recorded=recorded, verdict=verdict, digest_minute=0)
 
@@ -79,15 +81,15 @@ def warm_started(
     found: WarmStart | None,
     now_unix_seconds: float,
 ) -> Forecast:
-    """With what was learnt from recorded history, and after it the minutes that the scaler has read meanwhile."""
+    """With what was learned from recorded history, and after it the minutes that the scaler has read meanwhile."""
     if found is None or found.state is None:
         return state
-    learnt = found.state
-    is_of_future = learnt.levels.end_minute > now_unix_seconds // SECONDS_PER_MINUTE
-    if not state.wants_recorded_load or learnt.identity != rules.identity or is_of_future:
+    learned = found.state
+    is_of_future = learned.levels.end_minute > now_unix_seconds // SECONDS_PER_MINUTE
+    if not state.wants_recorded_load or learned.identity != rules.identity or is_of_future:
         return state
-    later = readings_of(state.levels, after=learnt.levels.end_minute)
-    return replayed(learnt, later, rules, policy, found.per_replica)
+    later = readings_of(state.levels, after=learned.levels.end_minute)
+    return replayed(learned, later, rules, policy, found.per_replica)
 
 
 def learning_text(state: Forecast | None, found: WarmStart | None) -> str | None:

@@ -66,14 +66,14 @@ def test_a_new_forecast_is_reliable_within_seconds_and_says_what_it_would_add(
     scaler = direct_scaler(QUICK, *adapter.scaler_flags, url, namespace=RECORDED, forecast="DryRun")
     workspace = Workspace(cluster, RECORDED)
     message = workspace.has_condition("ForecastReliable", "True", "Reliable")
-    assert "learnt from 5.0 days of recorded history" in message
+    assert "learned from 5.0 days of recorded history" in message
     status = workspace.status()
     assert status["forecast"]["replicas"] == 3
     assert status["forecast"]["addedReplicas"] == 2
     assert status["forecast"]["last24Hours"]["addedReplicaMinutes"] > 0
     assert workspace.replicas() == 1
-    assert workspace.has_event("ForecastLearntHistory", lambda message: "may act" in message)
-    assert scaler.metric('forecast_warm_starts_total{result="learnt"}') == 1
+    assert workspace.has_event("ForecastLearnedHistory", lambda message: "may act" in message)
+    assert scaler.metric('forecast_warm_starts_total{result="learned"}') == 1
 
 
 def test_without_prometheus_the_object_is_reconciled_and_the_condition_says_why(

@@ -1,13 +1,13 @@
-"""The parts of a compressed day: its time, its load, what is learnt before, and what is made of what was recorded."""
+"""The parts of a compressed day: its time, its load, what is learned before, and what is made of what was recorded."""
 
 import asyncio
 import time
 
 import msgspec
 import pytest
+from benchmarks.compressed_day.learned_days import learned_days
 
 from benchmarks.compressed_day.compressed_time import CompressedLoop, CompressedTime
-from benchmarks.compressed_day.learnt_days import learnt_days
 from benchmarks.compressed_day.outcome import (
     RELIABLE,
     SUSPENDED,
@@ -58,7 +58,7 @@ def test_the_load_falls_to_a_third_and_returns():
     assert load.at(load.shifts - 60) == trace.at(load.shifts - 60)
     assert load.at(load.shifts) == pytest.approx(trace.at(load.shifts) / 3)
     assert load.at(load.returns) == trace.at(load.returns)
-    assert load.learnt.loads == trace.loads[: 8 * 1440 + 7 * 60]
+    assert load.learned.loads == trace.loads[: 8 * 1440 + 7 * 60]
 
 
 def test_a_trace_that_is_too_short_is_refused():
@@ -66,14 +66,14 @@ def test_a_trace_that_is_too_short_is_refused():
         played(synthetic_trace(), Timetable(begins=0, normal=72, shifted=12, returned=12))
 
 
-def test_the_forecast_may_act_after_the_learnt_days():
+def test_the_forecast_may_act_after_the_learned_days():
     load = played(synthetic_trace(), TIMETABLE)
-    learnt = learnt_days(load, start_up_seconds=180)
-    state = restored(learnt.digest, round(load.begins) // 60)
+    learned = learned_days(load, start_up_seconds=180)
+    state = restored(learned.digest, round(load.begins) // 60)
     assert state is not None
-    assert (learnt.reason, state.verdict.reason) == ("Reliable", "Reliable")
+    assert (learned.reason, state.verdict.reason) == ("Reliable", "Reliable")
     assert state.levels.end_minute == round(load.begins) // 60 - 1
-    assert learnt.replicas >= load.needed_at(load.begins)
+    assert learned.replicas >= load.needed_at(load.begins)
 
 
 def sample(at: float, ready: tuple[int, int], added: int = 0, reason: str = "Reliable") -> Sample:

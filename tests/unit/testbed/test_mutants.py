@@ -127,7 +127,7 @@ def test_each_mutant_that_cannot_be_found_has_a_reason_and_was_recorded_as_such(
 def test_the_documentation_has_the_recorded_scores_and_survivors():
     text = (ROOT / "docs" / "testing.md").read_text()
     rows = re.findall(
-        r"^\| `(\w+)` \|.*\| (\d+) \| (\d+) \| (\d+) \| ([\d.]+) % \|$", text, re.MULTILINE
+        r"^\| `(\w+)` \|.*\| (\d+) \| (\d+) \| (\d+) \| ([\d.]+)% \|$", text, re.MULTILINE
     )
     found = scores(recorded())
     assert [(row[0], *map(int, row[1:4])) for row in rows] == [

@@ -21,7 +21,7 @@ def point(policy, target, hours, short, knob=""):
 
 
 def measured(load, shape, short, start_up_minutes=2, rivals=RIVALS):
-    """The forecast at 70 % is short for so many minutes of 1,000, the HPA that costs as much for 80."""
+    """The forecast at 70% is short for so many minutes of 1,000, the HPA that costs as much for 80."""
     return Measured(
         load=load,
         shape=shape,
@@ -30,6 +30,6 @@ def measured(load, shape, short, start_up_minutes=2, rivals=RIVALS):
             *(point(HPA, *each) for each in ((0.5, 140, 10), (0.7, 100, 80), (0.9, 80, 200))),
             *(point(each, 0.7, 130, 40, "x 1") for each in rivals),
             point(FORECAST, 0.7, 100, short, DEFAULT),
-            point(FORECAST, 0.7, 100, short + 8, "budget 20 %"),
+            point(FORECAST, 0.7, 100, short + 8, "budget 20%"),
         ),
     )

@@ -40,7 +40,7 @@ def test_a_load_that_cannot_be_measured_is_named_and_the_others_are_shown(
     (tmp_path / "zeros.csv").write_text(f"unix_seconds,value\n{rows}", "utf-8")
     assert main(["--traces", str(tmp_path), "--start-ups", "2", "--results", *results]) == 0
     printed = capsys.readouterr()
-    assert printed.err == "left out: zeros has no load in 99 % of the time\n"
+    assert printed.err == "left out: zeros has no load in 99% of the time\n"
     assert "| mornings | daily |" in printed.out
 
 

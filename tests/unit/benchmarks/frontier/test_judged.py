@@ -75,7 +75,7 @@ def test_a_forecast_that_is_short_for_half_the_time_at_each_cost_has_half_the_ar
 def test_costs_that_the_forecast_does_not_reach_are_not_compared_and_are_said():
     found = figures_of(*HPA_POINTS, forecast(110, 40, 40))
     assert found["covered_percent"] == pytest.approx(50.0)
-    # The forecast stays at 4 %, and the HPA falls from 6.25 % at 110 to 1 % at 140.
+    # The forecast stays at 4%, and the HPA falls from 6.25% at 110 to 1% at 140.
     assert found[POINTS] == pytest.approx(4.0 - (6.25 + 1.0) / 2)
 
 
@@ -105,12 +105,12 @@ def test_the_change_is_that_at_equal_replica_hours_with_the_default_at_seventy_p
     points = (
         *HPA_POINTS,
         forecast(140, 5, 5),
-        forecast(140, 0, 0, knob="budget 20 %"),
+        forecast(140, 0, 0, knob="budget 20%"),
         forecast(80, 0, 0, target=0.9),
     )
     found = figures_of(*points)
     assert found[CHANGE] == pytest.approx(-50.0)
-    assert found["change_percent budget 20 %"] == pytest.approx(-99.0)
+    assert found["change_percent budget 20%"] == pytest.approx(-99.0)
     assert found[f"more_hours_percent {FORECAST}"] == pytest.approx(40.0)
 
 

@@ -102,7 +102,7 @@ def test_the_points_do_not_depend_on_the_unit_of_the_load(plain):
 
 def test_a_load_without_values_in_most_of_the_time_is_refused():
     trace = Trace(name="empty", start_unix_seconds=0, loads=(0.0,) * 500)
-    with pytest.raises(ValueError, match="empty has no load in 99 %"):
+    with pytest.raises(ValueError, match="empty has no load in 99%"):
         prepared(trace, 2)
 
 

@@ -26,11 +26,11 @@ def lines(found):
 def test_each_load_is_in_the_table_of_each_of_its_start_up_times(lines):
     rows = [each for each in lines if each.startswith(("| mornings | daily", "| bursts | aper"))]
     assert [each.split(" | ")[3] for each in rows] == [
-        "-90 % (-90 to -90)",
-        "+0 % (+0 to +0)",
-        "-80 % (-80 to -80)",
+        "-90% (-90 to -90)",
+        "+0% (+0 to +0)",
+        "-80% (-80 to -80)",
     ]
-    assert rows[0].endswith("| 97 % | 3.2 % |")
+    assert rows[0].endswith("| 97% | 3.2% |")
 
 
 def test_loads_stand_by_shape_and_then_the_worst_first(found):
@@ -56,13 +56,13 @@ def test_the_winner_is_counted_by_shape(lines):
 def test_the_summary_has_each_rival_and_the_forecast_for_all_loads_and_for_those_with_a_shape(
     lines,
 ):
-    assert f"| {FORECAST} | all (2) | -45 % | -90 % | +0 % | 0 | +0.0 % |" in lines
-    assert f"| {FORECAST} | daily or weekly (1) | -90 % | -90 % | -90 % | 0 | +0.0 % |" in lines
+    assert f"| {FORECAST} | all (2) | -45% | -90% | +0% | 0 | +0.0% |" in lines
+    assert f"| {FORECAST} | daily or weekly (1) | -90% | -90% | -90% | 0 | +0.0% |" in lines
     assert all(any(each.startswith(f"| {rival} | all (2)") for each in lines) for rival in RIVALS)
 
 
 def test_the_knob_of_each_load_is_chosen_on_the_others(lines):
-    assert "| mornings | default | -90 %, -80 % |" in lines
+    assert "| mornings | default | -90%, -80% |" in lines
 
 
 def test_a_load_without_the_usual_target_of_the_forecast_is_refused():

@@ -75,7 +75,7 @@ def test_a_forecast_is_ahead_of_a_jump_at_the_same_time_of_each_day():
     without = steps(spec(LOAD), *days)
     with_forecast = steps(replaced(spec(LOAD), forecast=FORECAST), *days)
     morning = slice(4 * DAY + 300, 4 * DAY + 600)
-    # 10 per replica is the target. Up to 15 % above it does not count as a shortage.
+    # 10 per replica is the target. Up to 15% above it does not count as a shortage.
     late = [
         sum(each.ready * 11.5 < each.load for each in of[morning])
         for of in (without, with_forecast)

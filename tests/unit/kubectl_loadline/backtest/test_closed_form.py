@@ -126,7 +126,7 @@ def test_the_policy_of_the_behavior_limits_a_step():
 
 
 def test_the_utilization_of_cpu_is_the_usage_over_the_requests_of_the_ready_pods():
-    """4 pods of 1 cpu at 50 %: 2 cpus. Then 4 cpus: ratio 2."""
+    """4 pods of 1 cpu at 50%: 2 cpus. Then 4 cpus: ratio 2."""
     found = played({"cpu": [2, 4, 4, 4, 4, 4], "replicas": [4] * 6}, resource(utilization(50)))
     assert list(found.requested) == [4, 8, 8, 8, 8, 8]
 

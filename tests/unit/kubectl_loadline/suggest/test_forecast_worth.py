@@ -96,25 +96,25 @@ def comment(*, forecast=None, tried=()):
 def test_a_proposed_forecast_is_compared_with_none_and_with_another_target():
     (line,) = comment(forecast=worth(score(12, 10)))
     assert line == (
-        "Without the forecast: short for 0.52 % of the time, at most 30 min; 1152.0 replica-hours; another target with as "
-        "many replica-hours as with the forecast: short for 0.52 % of the time."
+        "Without the forecast: short for 0.52% of the time, at most 30 min; 1152.0 replica-hours; another target with as "
+        "many replica-hours as with the forecast: short for 0.52% of the time."
     )
 
 
 def test_a_forecast_that_is_not_worth_it_is_not_proposed_and_the_numbers_say_why():
     (line,) = comment(forecast=worth(score(14, 25)))
     assert line == (
-        "No forecast: on the last third it is not worth it. With it: short for 0.43 % of the time, at most 25 min; 1344.0 "
-        "replica-hours; without: short for 0.52 % of the time, at most 30 min; 1152.0 replica-hours; another target with as "
-        "many replica-hours as with the forecast: short for 0.31 % of the time."
+        "No forecast: on the last third it is not worth it. With it: short for 0.43% of the time, at most 25 min; 1344.0 "
+        "replica-hours; without: short for 0.52% of the time, at most 30 min; 1152.0 replica-hours; another target with as "
+        "many replica-hours as with the forecast: short for 0.31% of the time."
     )
 
 
 def test_a_forecast_that_the_first_two_thirds_did_not_choose_has_its_numbers():
     tried = (Tried(choices=PLAIN, score=TARGETS[1]), Tried(choices=AHEAD, score=score(13, 30)))
     assert comment(tried=tried)[0] == (
-        "No forecast: on the first two thirds it is not cheaper within the goal. With it: short for 0.52 % of the time, at most "
-        "30 min; 1248.0 replica-hours; without: short for 0.52 % of the time, at most 30 min; 1152.0 replica-hours."
+        "No forecast: on the first two thirds it is not cheaper within the goal. With it: short for 0.52% of the time, at most "
+        "30 min; 1248.0 replica-hours; without: short for 0.52% of the time, at most 30 min; 1152.0 replica-hours."
     )
 
 

@@ -277,7 +277,7 @@ def test_an_external_metric_within_the_tolerance_needs_no_pods(target):
 
 
 def test_scaling_down_a_missing_pod_counts_with_its_whole_request():
-    """Not just with the target: 20 % and three times 100 % make 80 %, which would even be up."""
+    """Not just with the target: 20% and three times 100% make 80%, which would even be up."""
     found = proposed(resource(utilization(50)), samples({"web-0": 200}), replicas=4)
     assert found.derivation.fill_in is not None
     assert found.derivation.fill_in.usage_ratio == 1.6

@@ -50,10 +50,10 @@ def decision(settings, usage_milli, *, metric=CPU, running=3, succeeded=3, extra
 @pytest.mark.parametrize(
     ("settings", "usage_milli", "expected"),
     [
-        pytest.param(HPA, 100, 3, id="HPA: 10 % and three at their whole request"),
-        pytest.param(LA, 100, 1, id="LoadAutoscaler: 10 %"),
-        pytest.param(HPA, 900, 3, id="HPA: 90 % and three at 0"),
-        pytest.param(LA, 900, 6, id="LoadAutoscaler: 90 %"),
+        pytest.param(HPA, 100, 3, id="HPA: 10% and three at their whole request"),
+        pytest.param(LA, 100, 1, id="LoadAutoscaler: 10%"),
+        pytest.param(HPA, 900, 3, id="HPA: 90% and three at 0"),
+        pytest.param(LA, 900, 6, id="LoadAutoscaler: 90%"),
     ],
 )
 def test_succeeded_pods_damp_the_scaling_of_hpas_only(settings, usage_milli, expected):

@@ -18,7 +18,7 @@ async def no_query(namespace, metric):
 
 
 async def test_a_forecast_of_another_process_waits_until_the_scale_can_be_read():
-    """What another process has learnt is decoded only then."""
+    """What another process has learned is decoded only then."""
     warm_starts = WarmStarts(no_query, None, Telemetry())
     world = World(object=autoscaler(spec=FORECAST), observers=(warm_starts,))
     for _ in range(10):

@@ -85,11 +85,11 @@ DOWN = with_status(pod("a", spec=wanted(container("app", cpu="1"))), app="4")
 @pytest.mark.parametrize(
     ("requests", "one", "usage_milli", "expected"),
     [
-        pytest.param("Desired", UP, 900, 2, id="1 to 4 CPU: 22 % of what they are to have"),
+        pytest.param("Desired", UP, 900, 2, id="1 to 4 CPU: 22% of what they are to have"),
         pytest.param("", UP, 900, 2, id="the default is that of an HPA"),
-        pytest.param("Actual", UP, 900, 8, id="1 to 4 CPU: 90 % of what they have"),
-        pytest.param("Desired", DOWN, 900, 8, id="4 to 1 CPU: 90 % of what they are to have"),
-        pytest.param("Actual", DOWN, 900, 2, id="4 to 1 CPU: 22 % of what they have"),
+        pytest.param("Actual", UP, 900, 8, id="1 to 4 CPU: 90% of what they have"),
+        pytest.param("Desired", DOWN, 900, 8, id="4 to 1 CPU: 90% of what they are to have"),
+        pytest.param("Actual", DOWN, 900, 2, id="4 to 1 CPU: 22% of what they have"),
     ],
 )
 def test_a_resize_in_progress_counts_as_far_as_it_is_applied(requests, one, usage_milli, expected):

@@ -51,7 +51,7 @@ from tests.unit.scaler.objects import (
 )
 
 GONE = MetricFailed("no metrics returned from external metrics API")
-SUSPENDED = Verdict(reason="TooMuchWaste", message="it wasted 6.1 %, more than 5 %")
+SUSPENDED = Verdict(reason="TooMuchWaste", message="it wasted 6.1%, more than 5%")
 
 
 def decision(of, load, bound, *, replicas=5, now=NOW, readings=None, **expected):
@@ -88,7 +88,7 @@ def test_the_forecast_adds_and_never_removes(load, bound, expected):
 @pytest.mark.parametrize(
     ("fields", "day_replica_minutes", "expected"),
     [
-        pytest.param({}, 7200.0, 10, id="30 % of a day by default: 2,160 replica-minutes"),
+        pytest.param({}, 7200.0, 10, id="30% of a day by default: 2,160 replica-minutes"),
         pytest.param({}, 10.0, 8, id="the budget of a new target: three replica-minutes"),
         pytest.param({"budget_percent": 10}, 20.0, 7, id="a smaller budget"),
         pytest.param({"max_waste_percent": 10}, 20.0, 7, id="by its former name"),
@@ -186,7 +186,7 @@ def test_the_worth_of_a_dry_run_is_in_the_status():
     [
         pytest.param(
             MAY_ACT,
-            ("True", "Reliable", "the forecast of load may act: 82 % were needed"),
+            ("True", "Reliable", "the forecast of load may act: 82% were needed"),
             id="reliable",
         ),
         pytest.param(
@@ -194,7 +194,7 @@ def test_the_worth_of_a_dry_run_is_in_the_status():
             (
                 "False",
                 "TooMuchWaste",
-                "the forecast of load is suspended: it wasted 6.1 %, more than 5 %",
+                "the forecast of load is suspended: it wasted 6.1%, more than 5%",
             ),
             id="suspended",
         ),
@@ -203,7 +203,7 @@ def test_the_worth_of_a_dry_run_is_in_the_status():
             (
                 "False",
                 "Learning",
-                "the forecast of load needs 3 days of load, with at most 10 % missing, before it may act",
+                "the forecast of load needs 3 days of load, with at most 10% missing, before it may act",
             ),
             id="learning",
         ),
@@ -305,7 +305,7 @@ def test_the_load_of_pods_is_the_sum_of_those_that_report():
 
 
 def test_the_load_of_a_utilization_is_the_usage_of_all_pods():
-    """80 % of requests of 1 cpu each: one replica takes 0.8 cpu."""
+    """80% of requests of 1 cpu each: one replica takes 0.8 cpu."""
     of = forecasting(named(resource(utilization(80)), "load"))
     found = decided(
         observed(of, replicas=2),
@@ -341,7 +341,7 @@ def test_it_is_an_event_when_the_forecast_is_suspended():
         settings=LA,
     )
     assert [each.reason for each in found.events] == ["ForecastSuspended"]
-    assert "its budget of 30 % is 72.0 replica-hours" in found.events[0].message
+    assert "its budget of 30% is 72.0 replica-hours" in found.events[0].message
     assert found.memory.states["forecast"].digest != ""
 
 

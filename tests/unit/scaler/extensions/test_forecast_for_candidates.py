@@ -1,4 +1,4 @@
-"""A load is learnt once: the floor of the forecast that acts applies to a candidate too."""
+"""A load is learned once: the floor of the forecast that acts applies to a candidate too."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A forecast that has learnt from recorded history: what a reconcile decides with it, and what users read."""
+"""A forecast that has learned from recorded history: what a reconcile decides with it, and what users read."""
 
 import msgspec
 import pytest
@@ -16,7 +16,7 @@ from scaler.extensions.forecast.foresee import new_forecast
 from scaler.extensions.forecast.levels import appended
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, NO_LEVELS
 from scaler.extensions.forecast.state import ForecastMemory, WarmStart
-from scaler.extensions.forecast.warm_start import learnt_from_recorded, replayed
+from scaler.extensions.forecast.warm_start import learned_from_recorded, replayed
 from tests.unit.scaler.objects import (
     NOW,
     average,
@@ -46,12 +46,12 @@ def load_at(minute):
 
 
 @pytest.fixture(scope="module")
-def learnt():
+def learned():
     policy = effective(forecasting("Add"), LA)
     rules = policy.rules["forecast"]
     minutes = {m: load_at(m) for m in range(MINUTE - 4 * MINUTES_PER_DAY, MINUTE)}
     state = replayed(new_forecast(rules), minutes, rules, policy, 10.0)
-    return learnt_from_recorded(state, len(minutes))
+    return learned_from_recorded(state, len(minutes))
 
 
 def decision(mode, warm_start, *, memory=None):
@@ -72,17 +72,17 @@ def condition(found):
     return next(each for each in status.conditions if each.type == "ForecastReliable")
 
 
-def test_a_forecast_may_act_in_the_reconcile_after_its_warm_start(learnt):
-    found = decision("Add", WarmStart(state=learnt, per_replica=10.0))
+def test_a_forecast_may_act_in_the_reconcile_after_its_warm_start(learned):
+    found = decision("Add", WarmStart(state=learned, per_replica=10.0))
     assert found.desired_replicas == 11
     shown = condition(found)
     assert (shown.status, shown.reason) == ("True", "Reliable")
     assert "were needed" in shown.message
-    assert "learnt from 4.0 days of recorded history" in shown.message
+    assert "learned from 4.0 days of recorded history" in shown.message
 
 
-def test_a_dry_run_says_what_it_would_add_and_adds_nothing(learnt):
-    found = decision("DryRun", WarmStart(state=learnt, per_replica=10.0))
+def test_a_dry_run_says_what_it_would_add_and_adds_nothing(learned):
+    found = decision("DryRun", WarmStart(state=learned, per_replica=10.0))
     assert found.desired_replicas == 6
     status = settle(found, NotNeeded(), NOW).status
     assert status.forecast.added_replicas == 5
@@ -91,10 +91,10 @@ def test_a_dry_run_says_what_it_would_add_and_adds_nothing(learnt):
     assert "Of these hours, 24.0 are from recorded history." in why
 
 
-def test_the_warm_start_is_an_event_once_and_is_stored(learnt):
-    warm_start = WarmStart(state=learnt, per_replica=10.0)
+def test_the_warm_start_is_an_event_once_and_is_stored(learned):
+    warm_start = WarmStart(state=learned, per_replica=10.0)
     found = decision("Add", warm_start)
-    assert [each.reason for each in found.events] == ["ForecastLearntHistory"]
+    assert [each.reason for each in found.events] == ["ForecastLearnedHistory"]
     assert "may act" in found.events[0].message
     assert found.memory.states["forecast"].digest
     again = decision("Add", warm_start, memory=found.memory)

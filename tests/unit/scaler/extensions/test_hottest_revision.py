@@ -60,13 +60,13 @@ def decision(
 @pytest.mark.parametrize(
     ("rollout", "replicas", "expected"),
     [
-        pytest.param("Count", 22, 22, id="67 % of all: within the tolerance"),
+        pytest.param("Count", 22, 22, id="67% of all: within the tolerance"),
         pytest.param("HottestRevision", 22, 35, id="109 / 70 of 22"),
         pytest.param("HottestRevision", 12, 19, id="the canary is in excess of the replicas"),
     ],
 )
 def test_the_canary_of_argo_rollouts_issue_4607_is_scaled(rollout, replicas, expected):
-    """12 stable pods at 32.3 % and 10 canary pods at 109 %, with a target of 70 %."""
+    """12 stable pods at 32.3% and 10 canary pods at 109%, with a target of 70%."""
     found = decision([323] * 12, [1090] * 10, rollout=rollout, replicas=replicas)
     assert found.desired_replicas == expected
 

@@ -144,7 +144,7 @@ def test_users_read_that_and_why_it_panics():
     found = {each.type: each for each in outcome.status.conditions or ()}
     assert found["Panicking"].status == "True"
     assert found["Panicking"].message == (
-        "the metrics propose at least 200 % of the ready pods, or did within the last 60 s: "
+        "the metrics propose at least 200% of the ready pods, or did within the last 60 s: "
         "scaling up without limits, and not down"
     )
     assert found["ScalingLimited"].status == "False"

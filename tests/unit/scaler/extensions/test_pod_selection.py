@@ -79,9 +79,9 @@ def decision(usage_milli, *, metric=CPU, selection="Owned", owners=OWNERS, other
 @pytest.mark.parametrize(
     ("selection", "metric", "expected"),
     [
-        pytest.param("Labels", CPU, 9, id="as an HPA: 58 % of seven pods"),
+        pytest.param("Labels", CPU, 9, id="as an HPA: 58% of seven pods"),
         pytest.param("", CPU, 9, id="the default is that of an HPA"),
-        pytest.param("Owned", CPU, 1, id="10 % of three pods"),
+        pytest.param("Owned", CPU, 1, id="10% of three pods"),
         pytest.param("Owned", of_pods(average("500m")), 1, id="samples of others do not count"),
     ],
 )

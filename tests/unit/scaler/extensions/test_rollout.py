@@ -72,8 +72,8 @@ def desired(rollout, target_pods, usage, *, replicas=10, metric=None):
 @pytest.mark.parametrize(
     ("rollout", "target_pods", "usage", "expected"),
     [
-        pytest.param("Count", [*old(10), *new(3)], 12, 16, id="as an HPA: 13 pods at 120 %"),
-        pytest.param("IgnoreSurge", [*old(10), *new(3)], 12, 12, id="10 pods at 120 %"),
+        pytest.param("Count", [*old(10), *new(3)], 12, 16, id="as an HPA: 13 pods at 120%"),
+        pytest.param("IgnoreSurge", [*old(10), *new(3)], 12, 12, id="10 pods at 120%"),
         pytest.param("HoldUp", [*old(10), *new(3)], 12, 10, id="held"),
         pytest.param("IgnoreSurge", [*old(10), *new(3)], 10, 10, id="within the tolerance"),
         pytest.param("IgnoreSurge", [*old(10), *new(3)], 5, 7, id="a scale-down counts them all"),

@@ -21,7 +21,7 @@ def test_the_replay_reproduces_the_generated_replicas_and_draws_them(tmp_path, c
     directory = tmp_path / DIRECTORY.name
     assert replay(directory) == 0
     output = capsys.readouterr().out
-    fidelity = re.search(r"within 1 replica of what was recorded for ([\d.]+) %", output)
+    fidelity = re.search(r"within 1 replica of what was recorded for ([\d.]+)%", output)
     assert fidelity
     assert float(fidelity[1]) > 99
     assert "WARNING" not in output

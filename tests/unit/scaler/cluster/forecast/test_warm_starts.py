@@ -19,7 +19,7 @@ from scaler.extensions.forecast.foresee import new_forecast
 from scaler.extensions.forecast.levels import appended
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, NO_LEVELS
 from scaler.extensions.forecast.state import ForecastMemory
-from scaler.extensions.forecast.warm_start import learnt_from_recorded, replayed
+from scaler.extensions.forecast.warm_start import learned_from_recorded, replayed
 from tests.fakes.virtual_time import passes, run
 from tests.unit.scaler.extensions.forecast.loads import START, daily
 from tests.unit.scaler.objects import (
@@ -132,9 +132,9 @@ def test_a_new_forecast_learns_what_a_replay_of_the_recorded_minutes_leads_to():
             new_forecast(rules), running.recorded.loads, rules, policy(of), per_replica=10.0
         )
         count = len(running.recorded.loads)
-        assert running.found().state == learnt_from_recorded(expected, count)
+        assert running.found().state == learned_from_recorded(expected, count)
         assert running.found().state.verdict.is_reliable
-        assert running.count("learnt") == 1
+        assert running.count("learned") == 1
 
     with_running(scenario)
 
@@ -161,7 +161,7 @@ def test_minutes_that_are_read_during_the_replay_belong_to_the_result():
     with_running(scenario)
 
 
-def test_what_has_learnt_from_history_is_not_queried_again():
+def test_what_has_learned_from_history_is_not_queried_again():
     async def scenario(running):
         running.follow()
         await passes(10)
@@ -178,7 +178,7 @@ def test_what_has_learnt_from_history_is_not_queried_again():
     [{"lead_seconds": 900}, {"metric": external(average("20"))}],
     ids=["lead", "target"],
 )
-def test_another_lead_or_target_is_learnt_again(changed):
+def test_another_lead_or_target_is_learned_again(changed):
     async def scenario(running):
         fields = dict(changed)
         running.follow()
@@ -207,13 +207,13 @@ def test_after_a_failure_it_is_tried_again_with_growing_pauses(caplog):
         pauses = [later - earlier for earlier, later in itertools.pairwise(times)]
         assert pauses == sorted(pauses)
         assert pauses[0] >= 10
-        assert (running.count("failed"), running.count("learnt")) == (4, 1)
+        assert (running.count("failed"), running.count("learned")) == (4, 1)
 
     with caplog.at_level(logging.INFO):
         with_running(scenario, recorded)
     assert [record.getMessage() for record in caplog.records] == [
         "shop/web: the forecast learns without recorded history: Prometheus is down",
-        "shop/web: the forecast has learnt from recorded history",
+        "shop/web: the forecast has learned from recorded history",
     ]
 
 
@@ -264,7 +264,7 @@ def test_a_history_that_is_not_that_of_the_metric_is_not_used(loads, problem):
     with_running(scenario, recorded)
 
 
-def test_one_is_learnt_at_a_time():
+def test_one_is_learned_at_a_time():
     async def scenario(running):
         for name in ("a", "b", "c"):
             running.follow(web(name))
@@ -311,7 +311,7 @@ def test_what_is_not_wanted_any_more_is_forgotten_during_the_query(how):
             running.warm_starts.decided(of, policy(of), Memory())
         await passes(HOUR)
         assert running.found() is None
-        assert running.count("learnt") == 0
+        assert running.count("learned") == 0
 
     with_running(scenario)
 

@@ -29,7 +29,7 @@ from tests.unit.scaler.objects import (
 
 LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 LOAD = named(external(average("10")), "load")
-MAY_ACT = Verdict(reason=RELIABLE, message="82 % were needed")
+MAY_ACT = Verdict(reason=RELIABLE, message="82% were needed")
 MINUTE = int(NOW // 60)
 
 

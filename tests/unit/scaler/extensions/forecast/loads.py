@@ -35,7 +35,7 @@ def daily(minute: int) -> float:
     return 300.0 - 200.0 * math.cos(2 * math.pi * minute / DAY) + 5.0 * noise(minute)
 
 
-def learnt(
+def learned(
     shape: Shape,
     minutes: Iterable[int],
     *,

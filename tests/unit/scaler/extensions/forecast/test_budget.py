@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scaler.extensions.forecast.budget import budget_of
-from tests.unit.scaler.extensions.forecast.loads import DAY, learnt, states
+from tests.unit.scaler.extensions.forecast.loads import DAY, learned, states
 
 FIRST = 3 * DAY + 30
 BUDGETS = [1.0, 3.0, 10.0, 30.0]
@@ -20,7 +20,7 @@ def each_hour(minute):
 
 @pytest.fixture(scope="module")
 def after_three_days():
-    return {each: learnt(each_hour, range(FIRST), budget=each) for each in BUDGETS}
+    return {each: learned(each_hour, range(FIRST), budget=each) for each in BUDGETS}
 
 
 def spent_by_minute(after_three_days, is_usual, budget):

@@ -9,7 +9,7 @@ import pytest
 from scaler.extensions.forecast.digest import AHEAD_MINUTES_MAX, digest_of, restored
 from scaler.extensions.forecast.learner import observed
 from scaler.extensions.forecast.state import Forecast
-from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily, learnt, observation
+from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily, learned, observation
 
 LAST = 8 * DAY + 500
 
@@ -17,7 +17,7 @@ LAST = 8 * DAY + 500
 @pytest.fixture(scope="module")
 def state():
     """After eight days."""
-    return learnt(daily, range(LAST + 1))
+    return learned(daily, range(LAST + 1))
 
 
 def next_minutes(state, count=10):

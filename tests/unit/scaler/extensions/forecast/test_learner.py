@@ -10,7 +10,7 @@ from tests.unit.scaler.extensions.forecast.loads import (
     DAY,
     START,
     daily,
-    learnt,
+    learned,
     noise,
     observation,
 )
@@ -20,8 +20,8 @@ NOON = DAY // 2
 
 @pytest.fixture(scope="module")
 def after_four_days():
-    """Learnt four days of a daily load, until six in the morning."""
-    return learnt(daily, range(4 * DAY + DAY // 4))
+    """Learned four days of a daily load, until six in the morning."""
+    return learned(daily, range(4 * DAY + DAY // 4))
 
 
 def test_the_bound_of_a_daily_load_is_ahead_of_a_ramp(after_four_days):
@@ -37,29 +37,29 @@ def test_a_daily_load_is_reliable_with_the_numbers(after_four_days):
 
 
 def test_in_the_first_three_days_it_learns():
-    assert learnt(daily, range(2 * DAY)).verdict.reason == LEARNING
+    assert learned(daily, range(2 * DAY)).verdict.reason == LEARNING
 
 
 def test_noise_is_not_answered_with_more_than_its_peaks():
-    found = learnt(lambda minute: 100 + 50 * noise(minute), range(3 * DAY + 60))
+    found = learned(lambda minute: 100 + 50 * noise(minute), range(3 * DAY + 60))
     assert found.bound <= 1.2 * 150
 
 
 @pytest.mark.parametrize(("load", "expected"), [(0.0, 10.0), (1e-9, 10.0), (1e12, 1e12)], ids=str)
 def test_a_constant_load_adds_nothing_to_the_replicas_that_it_has(load, expected):
-    found = learnt(lambda _: load, range(DAY + 200))
+    found = learned(lambda _: load, range(DAY + 200))
     assert found.bound == pytest.approx(expected)
 
 
 def test_a_load_that_appears_from_nothing_has_a_finite_bound():
-    found = learnt(lambda minute: 0.0 if minute < DAY + 200 else 1e9, range(DAY + 300))
+    found = learned(lambda minute: 0.0 if minute < DAY + 200 else 1e9, range(DAY + 300))
     assert found.bound is not None
     assert math.isfinite(found.bound)
 
 
 def test_after_a_lost_day_the_days_before_are_used():
     seen = [each for each in range(3 * DAY + NOON) if not 2 * DAY <= each < 3 * DAY]
-    found = learnt(daily, seen)
+    found = learned(daily, seen)
     assert found.bound is not None
 
 

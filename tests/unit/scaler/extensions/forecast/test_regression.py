@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.extensions.forecast.regression import HALF_LIFE_MINUTES, learnt, predicted, weights
+from scaler.extensions.forecast.regression import HALF_LIFE_MINUTES, learned, predicted, weights
 from scaler.extensions.forecast.state import FEATURES, Moments
 from tests.unit.scaler.extensions.forecast.loads import noise
 from tests.unit.scaler.objects import few_examples
@@ -19,7 +19,7 @@ def example(number):
 def test_the_weights_of_a_linear_response_are_found(true):
     moments = Moments()
     for number in range(500):
-        moments = learnt(moments, example(number), predicted(tuple(true), example(number)))
+        moments = learned(moments, example(number), predicted(tuple(true), example(number)))
     assert weights(moments) == pytest.approx(true, abs=0.05)
 
 
@@ -31,13 +31,13 @@ def test_features_that_are_always_zero_or_equal_have_finite_weights():
     moments = Moments()
     same = (1.0, 0.3, 0.0, 0.3, 0.0, 0.3, 0.0, 0.0, 0.0, 0.0)
     for number in range(100):
-        moments = learnt(moments, same, 0.3 + 0.01 * noise(number))
+        moments = learned(moments, same, 0.3 + 0.01 * noise(number))
     assert predicted(weights(moments), same) == pytest.approx(0.3, abs=0.02)
 
 
 def test_an_example_of_a_week_ago_counts_half():
-    one = learnt(Moments(), (1.0,) + (0.0,) * (FEATURES - 1), 1.0)
+    one = learned(Moments(), (1.0,) + (0.0,) * (FEATURES - 1), 1.0)
     later = one
     for _ in range(HALF_LIFE_MINUTES):
-        later = learnt(later, (0.0,) * FEATURES, 0.0)
+        later = learned(later, (0.0,) * FEATURES, 0.0)
     assert later.products[0] == pytest.approx(one.products[0] / 2)

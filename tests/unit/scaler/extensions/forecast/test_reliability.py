@@ -81,8 +81,8 @@ def test_before_that_it_learns(over, seen):
             wasting(4.8),
             levels(),
             "TooMuchWaste",
-            "11.5 replica-hours were not needed, or are not known to be; its budget of 5 % is 12.0",
-            id="96 % of the budget used",
+            "11.5 replica-hours were not needed, or are not known to be; its budget of 5% is 12.0",
+            id="96% of the budget used",
         ),
         pytest.param(
             outcomes(),
@@ -147,8 +147,8 @@ def test_a_half_hour_with_a_missing_minute_is_not_compared():
 @pytest.mark.parametrize(
     ("reason", "over", "is_unusual", "expected"),
     [
-        pytest.param("TooMuchWaste", wasting(3.9), False, RELIABLE, id="78 % of the budget used"),
-        pytest.param("TooMuchWaste", wasting(4.1), False, "TooMuchWaste", id="82 % used"),
+        pytest.param("TooMuchWaste", wasting(3.9), False, RELIABLE, id="78% of the budget used"),
+        pytest.param("TooMuchWaste", wasting(4.1), False, "TooMuchWaste", id="82% used"),
         pytest.param("UnusualLoad", outcomes(), False, RELIABLE, id="a day is like the present"),
         pytest.param("UnusualLoad", outcomes(), True, "UnusualLoad", id="none is"),
         pytest.param(

@@ -3,7 +3,7 @@
 import pytest
 
 from scaler.extensions.forecast.state import RELIABLE
-from tests.unit.scaler.extensions.forecast.loads import BUDGET, DAY, daily, learnt, noise, states
+from tests.unit.scaler.extensions.forecast.loads import BUDGET, DAY, daily, learned, noise, states
 
 HOUR = 60
 AT = 5 * DAY + DAY // 3
@@ -86,7 +86,7 @@ def test_a_day_of_white_noise_wastes_little_and_does_not_end_the_forecast(other)
 )
 def test_a_lost_day_suspends_the_forecast_until_an_hour_of_load_is_known(minutes_after, expected):
     seen = [each for each in range(AT + DAY + minutes_after) if not AT <= each < AT + DAY]
-    state = learnt(daily, seen)
+    state = learned(daily, seen)
     assert state.verdict.reason == expected
 
 
@@ -99,7 +99,7 @@ GENTLE = {
 
 @pytest.mark.parametrize("other", [pytest.param(each, id=name) for name, each in GENTLE.items()])
 def test_a_day_that_is_unlike_the_others_wastes_little(other):
-    """Whether it suspends the forecast or not: at most 5 % of the replicas of its day, and of the next one."""
+    """Whether it suspends the forecast or not: at most 5% of the replicas of its day, and of the next one."""
     found = states(spliced(other, minutes=2 * DAY // 3), range(AT + 2 * DAY))
     acting = [each.outcomes.day for each in found if each.verdict.reason == RELIABLE]
     assert max(each.wasted_percent for each in acting) <= 5.0

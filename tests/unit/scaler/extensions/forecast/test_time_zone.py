@@ -1,4 +1,4 @@
-"""A time zone that is not in the database, and what happens to a forecast that was learnt before."""
+"""A time zone that is not in the database, and what happens to a forecast that was learned before."""
 
 from scaler.algorithm.decision import NotNeeded
 from scaler.algorithm.readings import ExternalValues
@@ -20,7 +20,7 @@ def message(found):
     return reliable.message
 
 
-def test_an_unknown_time_zone_is_named_and_what_was_learnt_is_kept():
+def test_an_unknown_time_zone_is_named_and_what_was_learned_is_kept():
     found = decision("Europe/Atlantis", expecting(forecasting(), 70.0), NOW)
     assert found.desired_replicas == 5
     assert message(found).startswith(

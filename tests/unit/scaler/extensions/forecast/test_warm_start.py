@@ -22,8 +22,8 @@ from scaler.extensions.forecast.state import (
 )
 from scaler.extensions.forecast.warm_start import (
     difference,
+    learned_from_recorded,
     learning_text,
-    learnt_from_recorded,
     readings_of,
     replayed,
     warm_started,
@@ -75,11 +75,11 @@ def without_digest(state):
 
 @pytest.fixture(scope="module")
 def four_days():
-    """A forecast that has learnt them from history."""
-    return learnt_from_recorded(from_history(range(4 * DAY)), 4 * DAY)
+    """A forecast that has learned them from history."""
+    return learned_from_recorded(from_history(range(4 * DAY)), 4 * DAY)
 
 
-def test_four_recorded_days_are_learnt_and_judged_as_if_they_had_been_read(four_days):
+def test_four_recorded_days_are_learned_and_judged_as_if_they_had_been_read(four_days):
     read = online(range(4 * DAY))
     assert read.verdict.is_reliable
     same_words = msgspec.structs.replace(four_days, verdict=read.verdict)
@@ -121,8 +121,8 @@ def test_a_replay_may_stop_after_any_minute(loads, share):
 def test_missing_minutes_are_as_those_that_were_not_read(loads):
     known = [place for place, load in enumerate(loads) if load is not None]
     read = online(known, shape=lambda minute: loads[minute])
-    learnt = from_history(known, shape=lambda minute: loads[minute])
-    assert without_digest(learnt) == without_digest(read)
+    learned = from_history(known, shape=lambda minute: loads[minute])
+    assert without_digest(learned) == without_digest(read)
 
 
 @pytest.mark.parametrize(
@@ -137,19 +137,19 @@ def test_only_the_counts_of_the_scale_down_window_hold_the_replicas_up(window_se
 
 def test_the_verdict_says_that_it_is_from_recorded_history(four_days):
     assert four_days.verdict.is_reliable
-    assert four_days.verdict.message.endswith("; learnt from 4.0 days of recorded history")
+    assert four_days.verdict.message.endswith("; learned from 4.0 days of recorded history")
     assert "were needed" in four_days.verdict.message
 
 
 def test_with_too_little_history_it_still_learns_and_says_how_much_it_has():
-    state = learnt_from_recorded(from_history(range(DAY)), DAY)
+    state = learned_from_recorded(from_history(range(DAY)), DAY)
     assert state.verdict == Verdict(reason=LEARNING)
     assert learning_text(state, None) == "1.0 days of it are from recorded history"
 
 
 def test_a_load_that_changes_its_level_at_the_end_of_the_history_is_not_trusted():
     shape = lambda minute: daily(minute) * (3.0 if minute > 4 * DAY - 120 else 1.0)  # noqa: E731
-    state = learnt_from_recorded(from_history(range(4 * DAY), shape=shape), 4 * DAY)
+    state = learned_from_recorded(from_history(range(4 * DAY), shape=shape), 4 * DAY)
     assert state.verdict.reason == "UnusualLoad"
     assert state.verdict.message.endswith("of recorded history")
 
@@ -185,7 +185,7 @@ def test_another_metric_or_lead_does_not_take_it(four_days):
     assert after is before
 
 
-def test_a_forecast_that_has_already_learnt_keeps_what_it_has(four_days):
+def test_a_forecast_that_has_already_learned_keeps_what_it_has(four_days):
     _, after = joined(four_days, read=range(4 * DAY, 4 * DAY + 2), state=four_days)
     assert after is four_days
 
@@ -204,9 +204,9 @@ def test_without_a_result_nothing_changes(four_days):
     assert learning_text(four_days, WarmStart(problem="Prometheus is down")) is None
 
 
-def test_a_restart_knows_that_it_has_learnt_from_history(four_days):
+def test_a_restart_knows_that_it_has_learned_from_history(four_days):
     """So it does not ask Prometheus again, whatever the verdict is."""
-    young = learnt_from_recorded(from_history(range(100)), 100)
+    young = learned_from_recorded(from_history(range(100)), 100)
     found = restored(digest_of(young), START + 100)
     assert found.verdict.reason == LEARNING
     assert not found.wants_recorded_load

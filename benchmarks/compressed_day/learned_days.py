@@ -1,4 +1,4 @@
-"""PURE  What the forecast has learnt in the days before, by the decisions of the scaler."""
+"""PURE  What the forecast has learned in the days before, by the decisions of the scaler."""
 
 import msgspec
 
@@ -20,7 +20,7 @@ NO_SAMPLE = MetricFailed("no metrics returned from external metrics API")
 DELAY_SECONDS = 60
 
 
-class Learnt(msgspec.Struct, frozen=True, kw_only=True):
+class Learned(msgspec.Struct, frozen=True, kw_only=True):
     """The text for `status.history.forecast`, why the forecast may act or not, and the replicas of that moment."""
 
     digest: str
@@ -28,14 +28,14 @@ class Learnt(msgspec.Struct, frozen=True, kw_only=True):
     replicas: int
 
 
-def learnt_days(load: PlayedLoad, start_up_seconds: float) -> Learnt:
+def learned_days(load: PlayedLoad, start_up_seconds: float) -> Learned:
     """Replays what was before the played part. Raises ValueError if there is nothing."""
     manifest = autoscaler(WITH, load.per_replica)
     scaled = Autoscaler(
         metadata=ObjectMeta(name=WITH, namespace=manifest["metadata"]["namespace"]),
         spec=msgspec.convert(manifest["spec"], AutoscalerSpec),
     )
-    trace = load.learnt
+    trace = load.learned
     start = trace.start_unix_seconds
     pods = SimulatedPods(
         5, start_up_seconds=start_up_seconds, at_unix_seconds=start, spec=PodSpec()
@@ -55,4 +55,4 @@ def learnt_days(load: PlayedLoad, start_up_seconds: float) -> Learnt:
     if last is None or last.memory.states.get("forecast") is None:
         raise ValueError(f"there is nothing before the played part of {trace.name}")
     state = last.memory.states["forecast"].state
-    return Learnt(digest=digest_of(state), reason=state.verdict.reason, replicas=last.requested)
+    return Learned(digest=digest_of(state), reason=state.verdict.reason, replicas=last.requested)

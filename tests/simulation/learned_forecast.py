@@ -1,4 +1,4 @@
-"""A status with what a forecast has learnt: eight days, each with the load of the simulation at its time of day.
+"""A status with what a forecast has learned: eight days, each with the load of the simulation at its time of day.
 
 A simulation is shorter than a forecast learns, so its autoscalers begin as after a restart. The forecast knows every
 change of the load before it happens.
@@ -10,7 +10,7 @@ from functools import cache
 import msgspec
 
 from scaler.api.autoscaler import AutoscalerSpec
-from scaler.extensions.forecast.combination import AS_LEARNT
+from scaler.extensions.forecast.combination import AS_LEARNED
 from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
 from scaler.extensions.forecast.rules import forecast_rules
@@ -27,7 +27,7 @@ GOOD = Sums(alone=100.0, added=4.0, useful=3.0, minutes=10)
 WASTEFUL = Sums(alone=100.0, added=60.0, useful=15.0, minutes=10)
 
 
-def learnt_status(plan: AutoscalerPlan, spec: Document, epoch_unix_seconds: int) -> Document:
+def learned_status(plan: AutoscalerPlan, spec: Document, epoch_unix_seconds: int) -> Document:
     """The status of an autoscaler with a forecast."""
     decoded = msgspec.convert(spec, AutoscalerSpec)
     assert decoded.forecast is not None
@@ -54,7 +54,7 @@ def _digest(
         levels=Levels(values=values, end_minute=last),
         offset=max(0.1 * sum(values) / len(values), 1e-9),
         weights=AS_YESTERDAY,
-        shares=AS_LEARNT,
+        shares=AS_LEARNED,
         outcomes=Outcomes(intervals=(interval,) * (MINUTES_PER_DAY // 10)),
         verdict=Verdict(reason="TooMuchWaste" if is_suspended else RELIABLE, message="simulated"),
     )

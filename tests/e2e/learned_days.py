@@ -1,4 +1,4 @@
-"""What a forecast has learnt from eight days with 60 in the queue, and 120 for a while each day, soon after now."""
+"""What a forecast has learned from eight days with 60 in the queue, and 120 for a while each day, soon after now."""
 
 import time
 from array import array
@@ -6,7 +6,7 @@ from array import array
 import msgspec
 
 from scaler.api.autoscaler import AutoscalerSpec
-from scaler.extensions.forecast.combination import AS_LEARNT
+from scaler.extensions.forecast.combination import AS_LEARNED
 from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
 from scaler.extensions.forecast.rules import forecast_rules
@@ -20,7 +20,7 @@ RAISED_MINUTES = range(3, 60)
 AS_YESTERDAY = (0.0, 1.0) + (0.0,) * (FEATURES - 2)
 
 
-def learnt_days(
+def learned_days(
     spec: Json, *, wasted_percent: float = 1.0, raised_minutes: range = RAISED_MINUTES
 ) -> str:
     """The digest, for an autoscaler with this spec. It may act, unless it has wasted too much."""
@@ -33,7 +33,7 @@ def learnt_days(
     is_raised = [(minute - now) % MINUTES_PER_DAY in raised_minutes for minute in range(first, now)]
     values = array("f", (RAISED if each else USUAL for each in is_raised))
     interval = Sums(alone=100.0, added=4 * wasted_percent, useful=3 * wasted_percent, minutes=10)
-    # It is suspended from 95 % of its budget on.
+    # It is suspended from 95% of its budget on.
     is_wasteful = wasted_percent >= 0.95 * rules.budget_percent
     state = Forecast(
         identity=rules.identity,
@@ -41,8 +41,8 @@ def learnt_days(
         levels=Levels(values=values, end_minute=now - 1),
         offset=0.1 * sum(values) / len(values),
         weights=AS_YESTERDAY,
-        shares=AS_LEARNT,
+        shares=AS_LEARNED,
         outcomes=Outcomes(intervals=(interval,) * (MINUTES_PER_DAY // 10)),
-        verdict=Verdict(reason="TooMuchWaste" if is_wasteful else RELIABLE, message="learnt"),
+        verdict=Verdict(reason="TooMuchWaste" if is_wasteful else RELIABLE, message="learned"),
     )
     return digest_of(state)
