@@ -191,10 +191,10 @@ def metric_details(metric: MetricDerivation) -> str:
 
 def _measured(metric: MetricDerivation) -> str:
     if metric.utilization_percent is not None:
-        return f"{metric.utilization_percent}% (average {_amount(metric.average_milli)})"
+        return f"{metric.utilization_percent}% (average {_amount(metric, metric.average_milli)})"
     if metric.value_milli is not None:
-        return _amount(metric.value_milli)
-    return f"average {_amount(metric.average_milli)}"
+        return _amount(metric, metric.value_milli)
+    return f"average {_amount(metric, metric.average_milli)}"
 
 
 def _groups(groups: PodGroups) -> str:
@@ -320,8 +320,20 @@ def _all_of(failed: int) -> str:
     return "its metric" if failed == 1 else f"all {failed} metrics"
 
 
-def _amount(value_milli: int | None) -> str:
-    return "unknown" if value_milli is None else format_milli(value_milli)
+def _amount(metric: MetricDerivation, value_milli: int | None) -> str:
+    if value_milli is None:
+        return "unknown"
+    is_memory = metric.name.startswith("memory ") or metric.target.endswith("i")
+    return _bytes(value_milli / 1000) if is_memory else format_milli(value_milli)
+
+
+def _bytes(amount: float) -> str:
+    """With the suffixes of memory, in four digits: an average of pods is rarely a whole number of mebibytes."""
+    for suffix in ("", "Ki", "Mi", "Gi"):
+        if abs(amount) < 1024:
+            return f"{amount:.4g}{suffix}"
+        amount /= 1024
+    return f"{amount:.4g}Ti"
 
 
 def _ratio(ratio: float | None) -> str:

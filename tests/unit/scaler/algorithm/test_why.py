@@ -196,3 +196,20 @@ def test_every_derivation_can_be_written_as_json():
             msgspec.json.decode(msgspec.json.encode(derivation), type=type(derivation))
             == derivation
         )
+
+
+@pytest.mark.parametrize(
+    ("metric", "used_milli", "shown"),
+    [
+        (resource(average("500Mi"), name="memory"), 440401920000, "average 420Mi for a target of"),
+        (resource(average("500000"), name="memory"), 1500, "average 1.5 for a target of"),
+        (resource(average("2Gi"), name="memory"), 1610612737000, "average 1.5Gi for a target of"),
+        (external(average("1Ti"), name="kept"), 3 * 2**50 * 1000, ": 3072Ti for a target of"),
+        (external(average("500M"), name="kept"), 440401920000, ": 440401920 for a target of"),
+    ],
+)
+def test_memory_has_the_suffixes_of_memory(metric, used_milli, shown):
+    is_external = metric.type == "External"
+    readings = ExternalValues((used_milli,)) if is_external else samples({"web-0": used_milli})
+    found = derived(observed(spec(metric), replicas=1), (readings,), target_pods=(pod("web-0"),))
+    assert shown in explain(found, EXTENSIONS)
