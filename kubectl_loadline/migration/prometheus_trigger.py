@@ -1,4 +1,4 @@
-"""KEDA's trigger `prometheus`: an External metric, and the named metric of the adapter that it reads."""
+"""KEDA's trigger `prometheus`: an External or Object metric, and the named metric of the adapter that it reads."""
 
 import re
 from collections.abc import Mapping
@@ -16,19 +16,24 @@ _CONNECTION: Final = (
 class PrometheusMetrics:
     """The named metrics and backends that the triggers of one object need."""
 
-    def __init__(self, scaled_object: Mapping[str, Any], remarks: Remarks) -> None:
+    def __init__(
+        self, scaled_object: Mapping[str, Any], remarks: Remarks, *, described: Json | None = None
+    ) -> None:
+        """`described`: the object that the metrics describe, as in `describedObject`. None: they are external."""
         metadata = scaled_object.get("metadata") or {}
-        self._prefix = f"{metadata.get('namespace', 'default')}_{metadata.get('name', '')}"
+        self._namespace = metadata.get("namespace", "default")
+        self._prefix = f"{self._namespace}_{metadata.get('name', '')}"
         self._remarks = remarks
+        self._described = described
         self.rules: list[Json] = []
         self.backends: list[Json] = []
 
     def metric(self, index: int, trigger: Mapping[str, Any]) -> Json:
-        """The External metric; its named metric is added to `rules`."""
+        """The metric; its named metric is added to `rules`."""
         where = f"spec.triggers[{index}]"
         metadata = trigger.get("metadata") or {}
         name = re.sub(r"\W", "_", f"{self._prefix}_{trigger.get('name') or index}").lower()
-        rule: Json = {"name": name, "query": str(metadata.get("query", ""))}
+        rule = self._rule(name, str(metadata.get("query", "")))
         if backend := self._backend(str(metadata.get("serverAddress", ""))):
             rule["backend"] = backend
         # KEDA's default: a query without a result is 0.
@@ -48,9 +53,16 @@ class PrometheusMetrics:
                     "the connection to Prometheus is a setting of the adapter",
                     "Set it with the --prometheus-* flags or in `backends` of the adapter.",
                 )
-        return self._external(index, name, trigger, metadata)
+        return self._metric(index, name, trigger, metadata)
 
-    def _external(
+    def _rule(self, name: str, query: str) -> Json:
+        if self._described is None:
+            return {"name": name, "query": query}
+        kind = self._described["kind"].lower()
+        labeled = _labeled(query, {"namespace": self._namespace, kind: self._described["name"]})
+        return {"name": name, "describes": _resource(self._described), "query": labeled}
+
+    def _metric(
         self, index: int, name: str, trigger: Mapping[str, Any], metadata: Mapping[str, Any]
     ) -> Json:
         threshold = str(metadata.get("threshold", ""))
@@ -59,11 +71,11 @@ class PrometheusMetrics:
         label = re.sub(
             r"[^a-z0-9-]", "-", str(trigger.get("name") or f"prometheus-{index}").lower()
         )
-        metric: Json = {
-            "type": "External",
-            "name": label.strip("-")[:63],
-            "external": {"metric": {"name": name}, "target": target},
-        }
+        source: Json = {"metric": {"name": name}, "target": target}
+        metric: Json = {"type": "External", "name": label.strip("-")[:63], "external": source}
+        if self._described is not None:
+            del metric["external"]
+            metric |= {"type": "Object", "object": {"describedObject": {**self._described}, **source}}
         if activation := metadata.get("activationThreshold"):
             metric["activationValue"] = str(activation)
         return metric
@@ -75,3 +87,23 @@ class PrometheusMetrics:
         if name and not any(each["name"] == name for each in self.backends):
             self.backends.append({"name": name, "url": address})
         return name
+
+
+def _resource(described: Json) -> str:
+    """`deployments.apps` for a Deployment, by client-go's `meta.UnsafeGuessKindToResource`, because the files may be converted without a cluster."""
+    group, _, version = described["apiVersion"].rpartition("/")
+    kind = described["kind"].lower()
+    if kind.endswith("s"):
+        plural = f"{kind}es"
+    elif kind.endswith("y"):
+        plural = f"{kind.removesuffix('y')}ies"
+    else:
+        plural = f"{kind}s"
+    return f"{plural}.{group}" if group and version else plural
+
+
+def _labeled(query: str, labels: Mapping[str, str]) -> str:
+    """The query with these labels of its result, which says what object it is about."""
+    for label, value in labels.items():
+        query = f'label_replace({query}, "{label}", "{value}", "", "")'
+    return query

@@ -27,14 +27,19 @@ WINDOW_SECONDS: Final = 300
 _PAUSED: Final = "autoscaling.keda.sh/paused"
 
 
-def from_scaled_object(scaled_object: Mapping[str, Any], *, dry_run: bool) -> Converted:
-    """`dry_run` sets `mode: DryRun`, so that it can run beside the original. Raises `Unconvertible`."""
+def from_scaled_object(
+    scaled_object: Mapping[str, Any], *, dry_run: bool, as_objects: bool = False
+) -> Converted:
+    """`dry_run` sets `mode: DryRun`, so that it can run beside the original. `as_objects`: the values of Prometheus triggers
+    become metrics of the scale target, which need no external.metrics.k8s.io. Raises `Unconvertible`.
+    """
     original = name_of(scaled_object)
     given = dict(scaled_object.get("spec") or {})
     if scaled_object.get("apiVersion") != API_VERSION:
         raise Unconvertible(f"{original}: apiVersion is not {API_VERSION}")
     remarks = Remarks(original)
-    prometheus = PrometheusMetrics(scaled_object, remarks)
+    target = _target(given)
+    prometheus = PrometheusMetrics(scaled_object, remarks, described=target if as_objects else None)
     triggers = given.get("triggers") or []
     metrics = _metrics(triggers, prometheus, remarks)
     if not metrics:
@@ -45,7 +50,7 @@ def from_scaled_object(scaled_object: Mapping[str, Any], *, dry_run: bool) -> Co
     spec: Json = {"mode": "DryRun"} if dry_run else {}
     if suspension := _suspension(scaled_object, remarks):
         spec["suspend"] = suspension
-    spec["scaleTargetRef"] = _target(given)
+    spec["scaleTargetRef"] = target
     spec |= _bounds(given, metrics, remarks)
     if found := schedules(triggers, max_replicas=spec["maxReplicas"], remarks=remarks):
         spec["schedules"] = found
@@ -125,7 +130,7 @@ def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) 
         "minReplicas": least,
         "maxReplicas": int(spec.get("maxReplicaCount") or MAX_REPLICAS),
     }
-    if least == 0 and not any(metric["type"] == "External" for metric in metrics):
+    if least == 0 and not any(map(_is_from_prometheus, metrics)):
         bounds["minReplicas"] = 1
         remarks.add(
             "spec.minReplicaCount",
@@ -193,9 +198,12 @@ def _add_fallback(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Rem
                 "Add `fallback` to the metrics.",
             )
             return
-    for metric in metrics:
-        if metric["type"] == "External":
-            metric["fallback"] = fallback
+    for metric in filter(_is_from_prometheus, metrics):
+        metric["fallback"] = fallback
+
+
+def _is_from_prometheus(metric: Json) -> bool:
+    return metric["type"] in ("External", "Object")
 
 
 def _suspension(scaled_object: Mapping[str, Any], remarks: Remarks) -> Json:

@@ -5,9 +5,10 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import yaml
 
@@ -27,7 +28,7 @@ from wire.kube.requests import Reader
 from wire.process.command_line.parsing import FlagParser
 
 Json = dict[str, Any]
-CONVERSIONS: Final = {"HorizontalPodAutoscaler": from_hpa, "ScaledObject": from_scaled_object}
+Conversion = Callable[[Json], Converted]
 
 
 class WrongInput(ValueError):
@@ -41,9 +42,12 @@ def migrated_files(given: argparse.Namespace) -> int:
 
 def migrated_documents(given: argparse.Namespace, originals: Sequence[Json]) -> int:
     """Convert the objects; the exit code. Raises `WrongInput`."""
-    return _converted(
-        originals, rules_file=given.rules, values_file=given.values, dry_run=not given.enforce
-    )
+    dry_run = not given.enforce
+    conversions: dict[str, Conversion] = {
+        "HorizontalPodAutoscaler": partial(from_hpa, dry_run=dry_run),
+        "ScaledObject": partial(from_scaled_object, dry_run=dry_run, as_objects=given.as_objects),
+    }
+    return _converted(originals, conversions, rules_file=given.rules, values_file=given.values)
 
 
 async def migrated_cluster(given: argparse.Namespace, client: Reader, namespace: str) -> int:
@@ -110,6 +114,11 @@ def parser_of(
         "--enforce", help="omit mode DryRun: the LoadAutoscalers scale as soon as they exist"
     )
     parser.add_boolean(
+        "--as-objects",
+        help="convert Prometheus triggers to Object metrics of the scale target, not to External metrics, so that KEDA can go on serving "
+        "external.metrics.k8s.io",
+    )
+    parser.add_boolean(
         "--compare",
         help="compare each LoadAutoscaler of the cluster with the HPA that has the same target",
     )
@@ -131,16 +140,20 @@ def documents(file: str) -> Iterator[Json]:
 
 
 def _converted(
-    originals: Sequence[Json], *, rules_file: Path | None, values_file: Path | None, dry_run: bool
+    originals: Sequence[Json],
+    conversions: Mapping[str, Conversion],
+    *,
+    rules_file: Path | None,
+    values_file: Path | None,
 ) -> int:
     converted: list[Converted] = []
     failed = False
     for original in originals:
-        conversion = CONVERSIONS.get(str(original.get("kind")))
+        conversion = conversions.get(str(original.get("kind")))
         if conversion is None:
             continue
         try:
-            converted.append(conversion(original, dry_run=dry_run))
+            converted.append(conversion(original))
         except Unconvertible as reason:
             print(f"{reason}.", file=sys.stderr)
             failed = True
@@ -150,7 +163,7 @@ def _converted(
     if converted:
         print(yaml.safe_dump_all([each.autoscaler for each in converted], sort_keys=False), end="")
     _write_rules(converted, rules_file, values_file)
-    skipped = sum(str(each.get("kind")) not in CONVERSIONS for each in originals)
+    skipped = sum(str(each.get("kind")) not in conversions for each in originals)
     others = f"; {skipped} other objects skipped" if skipped else ""
     print(
         f"{len(converted)} of {len(originals) - skipped} autoscalers converted{others}",
@@ -167,7 +180,7 @@ def _write_rules(
         return
     if rules_file is None and values_file is None:
         print(
-            f"{len(metrics)} metrics must be added to the adapter: run the command again with --values=FILE for its chart, or with "
+            f"{_metrics(len(metrics))} must be added to the adapter: run the command again with --values=FILE for its chart, or with "
             "--rules=FILE for its configuration",
             file=sys.stderr,
         )
@@ -175,7 +188,7 @@ def _write_rules(
     configuration = _configuration(converted, metrics)
     if rules_file is not None:
         print(
-            f"{rules_file}: {len(metrics)} metrics for the configuration of the adapter",
+            f"{rules_file}: {_metrics(len(metrics))} for the configuration of the adapter",
             file=sys.stderr,
         )
         rules_file.write_text(yaml.safe_dump(configuration, sort_keys=False), "utf-8")
@@ -207,6 +220,10 @@ def _configuration(converted: Sequence[Converted], metrics: Sequence[Json]) -> J
     elif backends:
         configuration = {"backends": list(backends.values()), "metrics": list(metrics)}
     return configuration
+
+
+def _metrics(count: int) -> str:
+    return "1 metric" if count == 1 else f"{count} metrics"
 
 
 def _of_default_backend(metric: Json) -> Json:

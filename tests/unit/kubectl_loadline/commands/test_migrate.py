@@ -74,7 +74,17 @@ def test_the_items_of_a_list_are_converted(tmp_path, capsys, main):
 
 def test_without_a_file_for_rules_their_number_is_reported(tmp_path, capsys, main):
     assert main(["migrate", written(tmp_path, SCALED_OBJECT)]) == 0
-    assert "1 metrics must be added to the adapter" in capsys.readouterr().err
+    assert "1 metric must be added to the adapter" in capsys.readouterr().err
+
+
+def test_triggers_are_converted_to_metrics_of_the_scale_target(tmp_path, capsys, main):
+    values = tmp_path / "values.yaml"
+    flags = ["--as-objects", f"--values={values}"]
+    assert main(["migrate", *flags, written(tmp_path, SCALED_OBJECT)]) == 0
+    [metric] = yaml.safe_load(capsys.readouterr().out)["spec"]["metrics"]
+    assert metric["object"]["describedObject"]["name"] == "worker"
+    [rule] = yaml.safe_load(values.read_text())["rules"]["metrics"]
+    assert rule["describes"] == "deployments.apps"
 
 
 def test_an_object_without_counterpart_is_reported_and_the_others_are_converted(

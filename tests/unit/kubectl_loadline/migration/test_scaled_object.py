@@ -1,6 +1,7 @@
 """ScaledObjects become LoadAutoscalers and named metrics; docs/keda-fields.md has the same table."""
 
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import yaml
 from adapter.config import parse
 from kubectl_loadline.migration import Unconvertible, from_scaled_object
 
-PAGE = Path(__file__).parents[4] / "docs" / "keda-fields.md"
+DOCS = Path(__file__).parents[4] / "docs"
+PAGE = DOCS / "keda-fields.md"
 SERVER = "http://prometheus.monitoring.svc:9090"
 
 
@@ -28,7 +30,7 @@ def prometheus(query="sum(queue)", threshold="30", metric_type=None, name=None, 
 CPU = {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
 
 
-def converted(*triggers, annotations=None, **spec):
+def converted(*triggers, annotations=None, as_objects=False, **spec):
     return from_scaled_object(
         {
             "apiVersion": "keda.sh/v1alpha1",
@@ -37,6 +39,7 @@ def converted(*triggers, annotations=None, **spec):
             "spec": {"scaleTargetRef": {"name": "worker"}, "triggers": list(triggers), **spec},
         },
         dry_run=False,
+        as_objects=as_objects,
     )
 
 
@@ -80,6 +83,90 @@ def test_a_prometheus_trigger_becomes_a_named_metric_that_the_adapter_accepts():
     assert [rule.name for rule in parse(file).rules] == ["shop_worker_mail_queue", "shop_worker_1"]
     first, second = found.autoscaler["spec"]["metrics"]
     assert (first["name"], second["name"]) == ("mail-queue", "prometheus-1")
+
+
+@pytest.mark.parametrize(
+    ("target", "resource", "label"),
+    [
+        pytest.param({"name": "worker"}, "deployments.apps", "deployment", id="the default"),
+        pytest.param(
+            {"kind": "StatefulSet", "name": "db"},
+            "statefulsets.apps",
+            "statefulset",
+            id="StatefulSet",
+        ),
+        pytest.param(
+            {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"},
+            "rollouts.argoproj.io",
+            "rollout",
+            id="a custom resource",
+        ),
+        pytest.param(
+            {"apiVersion": "example.com/v1", "kind": "Proxy", "name": "in"},
+            "proxies.example.com",
+            "proxy",
+            id="a plural in ies",
+        ),
+    ],
+)
+def test_as_objects_a_trigger_becomes_a_metric_of_the_scale_target(target, resource, label):
+    found = converted(
+        prometheus("sum(a)", activationThreshold="5"),
+        as_objects=True,
+        scaleTargetRef=target,
+        fallback={"failureThreshold": 3, "replicas": 6},
+    )
+    spec = found.autoscaler["spec"]
+    [metric] = spec["metrics"]
+    assert metric["type"] == "Object"
+    assert metric["object"] == {
+        "describedObject": spec["scaleTargetRef"],
+        "metric": {"name": "shop_worker_0"},
+        "target": {"type": "AverageValue", "averageValue": "30"},
+    }
+    assert metric["activationValue"] == "5"
+    assert metric["fallback"]["replicas"] == 6
+    assert spec["minReplicas"] == 0
+    file = yaml.safe_dump({"metrics": list(found.metrics), "backends": list(found.backends)})
+    [rule] = parse(file).rules
+    assert (str(rule.describes), rule.object_label, rule.namespace_label) == (
+        resource,
+        label,
+        "namespace",
+    )
+    assert rule.query == (
+        'label_replace(label_replace(sum(a), "namespace", "shop", "", ""), '
+        f'"{label}", "{target["name"]}", "", "")'
+    )
+
+
+def test_the_documentation_shows_what_is_written_as_objects():
+    found = from_scaled_object(
+        {
+            "apiVersion": "keda.sh/v1alpha1",
+            "kind": "ScaledObject",
+            "metadata": {"name": "worker", "namespace": "shop"},
+            "spec": {
+                "scaleTargetRef": {"name": "worker"},
+                "maxReplicaCount": 50,
+                "triggers": [prometheus('sum(queue_messages_ready{queue="mail"})')],
+            },
+        },
+        dry_run=True,
+        as_objects=True,
+    )
+    page = (DOCS / "keda.md").read_text("utf-8")
+    blocks = re.findall(r"^ *```yaml\n(.*?)^ *```$", page, re.DOTALL | re.MULTILINE)
+    autoscaler, values = (yaml.safe_load(textwrap.dedent(each)) for each in blocks)
+    assert found.autoscaler == autoscaler
+    [rule] = found.metrics
+    [shown] = values["rules"]["metrics"]
+    assert rule == {**shown, "backend": "prometheus-monitoring"}
+
+
+def test_as_objects_the_target_is_written_without_aliases():
+    spec = spec_of(prometheus(), as_objects=True)
+    assert "&id" not in yaml.safe_dump(spec)
 
 
 def test_a_trigger_of_type_value_divides_the_whole_value():
