@@ -13,8 +13,11 @@ _NAMES: Final = {
 }
 
 
-def chart_values(configuration: Mapping[str, Any]) -> Json:
-    """Its values. Raises ValueError for a field that the chart has no value for."""
+def chart_values(configuration: Mapping[str, Any], *, is_complete: bool) -> Json:
+    """Its values. `is_complete`: it is the whole configuration, so the chart must not add its default rules.
+
+    Raises ValueError for a field that the chart has no value for.
+    """
     unknown = sorted(configuration.keys() - _NAMES.keys())
     if unknown:
         raise ValueError(
@@ -22,7 +25,7 @@ def chart_values(configuration: Mapping[str, Any]) -> Json:
             "rules.existing"
         )
     rules = {name: configuration[key] for key, name in _NAMES.items() if key in configuration}
-    return {"rules": {"default": False, **rules}}
+    return {"rules": {"default": False, **rules} if is_complete else rules}
 
 
 def is_configuration(document: object) -> bool:

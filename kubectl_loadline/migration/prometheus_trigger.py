@@ -75,7 +75,10 @@ class PrometheusMetrics:
         metric: Json = {"type": "External", "name": label.strip("-")[:63], "external": source}
         if self._described is not None:
             del metric["external"]
-            metric |= {"type": "Object", "object": {"describedObject": {**self._described}, **source}}
+            metric |= {
+                "type": "Object",
+                "object": {"describedObject": {**self._described}, **source},
+            }
         if activation := metadata.get("activationThreshold"):
             metric["activationValue"] = str(activation)
         return metric

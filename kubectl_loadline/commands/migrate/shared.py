@@ -193,13 +193,16 @@ def _write_rules(
         )
         rules_file.write_text(yaml.safe_dump(configuration, sort_keys=False), "utf-8")
     if values_file is not None:
-        written_values(values_file, configuration)
+        written_values(values_file, configuration, is_complete=False)
 
 
-def written_values(file: Path, configuration: Json) -> None:
-    """Write a configuration of the adapter as values of its chart. Raises `WrongInput` if they cannot express it."""
+def written_values(file: Path, configuration: Json, *, is_complete: bool) -> None:
+    """Write a configuration of the adapter, complete or to be added to it, as values of its chart.
+
+    Raises `WrongInput` if they cannot express it.
+    """
     try:
-        values = chart_values(configuration)
+        values = chart_values(configuration, is_complete=is_complete)
     except ValueError as error:
         raise WrongInput(f"{file}: {error}") from error
     file.write_text(yaml.safe_dump(values, sort_keys=False), "utf-8")

@@ -104,7 +104,9 @@ def test_a_file_that_is_not_yaml_is_named(tmp_path, capsys, main):
 def test_the_metrics_of_triggers_are_written_as_values_of_the_chart(tmp_path, capsys, main):
     values = tmp_path / "values.yaml"
     assert main(["migrate", f"--values={values}", written(tmp_path, SCALED_OBJECT)]) == 0
-    assert yaml.safe_load(values.read_text())["rules"]["metrics"][0]["name"] == "shop_worker_0"
+    rules = yaml.safe_load(values.read_text())["rules"]
+    assert [metric["name"] for metric in rules.pop("metrics")] == ["shop_worker_0"]
+    assert rules == {}, "the other rules of the release stay"
     assert "values for the chart of the adapter" in capsys.readouterr().err
 
 

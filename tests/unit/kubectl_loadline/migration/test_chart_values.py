@@ -14,7 +14,7 @@ def test_each_list_of_the_configuration_has_a_value_of_the_chart():
         "resourceRules": {"cpu": {}},
         "metrics": [{"name": "queue", "query": "sum(queue)"}],
     }
-    assert chart_values(configuration) == {
+    assert chart_values(configuration, is_complete=True) == {
         "rules": {
             "default": False,
             "custom": [RULE],
@@ -25,13 +25,15 @@ def test_each_list_of_the_configuration_has_a_value_of_the_chart():
     }
 
 
-def test_without_the_lists_only_the_default_rules_are_turned_off():
-    assert chart_values({"metrics": []}) == {"rules": {"default": False, "metrics": []}}
+@pytest.mark.parametrize(("is_complete", "turned_off"), [(True, {"default": False}), (False, {})])
+def test_the_default_rules_are_turned_off_only_by_a_complete_configuration(is_complete, turned_off):
+    values = chart_values({"metrics": []}, is_complete=is_complete)
+    assert values == {"rules": {"metrics": [], **turned_off}}
 
 
 def test_what_the_chart_has_no_value_for_is_refused_with_the_alternative():
     with pytest.raises(ValueError, match=r"no value for backends: .* rules\.existing"):
-        chart_values({"metrics": [], "backends": []})
+        chart_values({"metrics": [], "backends": []}, is_complete=True)
 
 
 @pytest.mark.parametrize(
