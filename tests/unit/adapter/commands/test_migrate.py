@@ -15,6 +15,7 @@ REPLACED = MigratedRule(
     path="rules[0]",
     metrics=(MigratedMetric(block={"name": "load", "describes": "pods"}, compared=1),),
 )
+REASON = "only rules of custom metrics are replaced"
 UNTESTED = MigratedRule(path="rules[1]", problem="Prometheus has no series for it")
 
 
@@ -28,11 +29,10 @@ async def test_rules_that_are_kept_for_one_reason_have_one_sentence_with_what_to
     assert list(sentences((REPLACED, UNTESTED, *kept))) == [
         "rules[0] is replaced by load of pods: the values of 1 object are equal",
         "rules[1] is kept: Prometheus has no series for it",
-        "externalRules[0], externalRules[1], externalRules[2], externalRules[3], externalRules[4] and 2 more are kept: "
-        "only rules of custom metrics are replaced. They work unchanged; nothing has to be done",
+        f"{', '.join(f'externalRules[{each}]' for each in range(5))} and 2 more are kept: {REASON}. They work unchanged; nothing has to be done",
     ]
     assert list(sentences(kept[:1])) == [
-        "externalRules[0] is kept: only rules of custom metrics are replaced. It works unchanged; nothing has to be done"
+        f"externalRules[0] is kept: {REASON}. It works unchanged; nothing has to be done"
     ]
 
 
