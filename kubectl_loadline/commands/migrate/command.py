@@ -55,7 +55,7 @@ def parser() -> FlagParser:
         examples=[
             (
                 "Convert the rules of prometheus-adapter to values of Loadline's chart",
-                "kubectl loadline migrate config.yaml --values=values.yaml",
+                "kubectl loadline migrate config.yaml --values=metrics.yaml",
             )
         ],
     )
