@@ -113,7 +113,7 @@ def new_configuration(original: Json, rules: Sequence[MigratedRule]) -> Json:
 
 
 def exit_code(rules: Sequence[MigratedRule]) -> int:
-    """Rules that stay for good are no reason to look at the result."""
+    """Rules that stay for good do not make the result incomplete."""
     return INCOMPLETE if any(rule.problem and not rule.is_done for rule in rules) else OK
 
 

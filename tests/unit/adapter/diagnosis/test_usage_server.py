@@ -63,7 +63,7 @@ async def test_without_a_server_that_is_available_it_is_a_failure(cluster):
     assert not cpu.is_answered
 
 
-async def test_the_cluster_is_not_asked_when_nothing_is_missing():
+async def test_nothing_is_read_from_the_cluster_when_nothing_is_missing():
     cluster = Cluster("kube-system/metrics-server")
     served = Explanation(path=PATH, code=200, value_count=1)
     failed = Explanation(path=PATH, code=500, ended_at="samples")
