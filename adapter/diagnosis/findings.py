@@ -26,7 +26,6 @@ from adapter.model.wording import some
 from adapter.promql.naming import NoLabel
 
 NAMES_SHOWN_MAX: Final = 8
-GROUP_NOT_SERVED: Final = "GroupNotServed"
 
 _OUTCOME: Final = {
     Outcome.USED: "is accepted",
@@ -47,7 +46,7 @@ def group_not_served(group: str) -> Finding:
     }
     return Finding(
         step="request",
-        reason=GROUP_NOT_SERVED,
+        reason="GroupNotServed",
         message=f"this adapter does not serve {group}: its configuration has no rule for it",
         fix=f"Add rules under `{field.get(group, 'rules` or `metrics')}`, or see which server has it: "
         f"kubectl get apiservices | grep {group}",

@@ -7,7 +7,6 @@ import msgspec
 
 from adapter.diagnosis.autoscaler_requests import USAGE
 from adapter.diagnosis.explanation import Explanation
-from adapter.diagnosis.findings import GROUP_NOT_SERVED
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable
 from wire.kube.api_services import PATH, APIServiceSpec
@@ -45,7 +44,7 @@ async def with_server_of_usage(
 
 def _is_unserved_usage(explanation: Explanation) -> bool:
     return explanation.path.startswith(f"{USAGE}/") and any(
-        each.reason == GROUP_NOT_SERVED for each in explanation.findings
+        each.reason == "GroupNotServed" for each in explanation.findings
     )
 
 
