@@ -15,6 +15,7 @@ from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_s
 from adapter.config import ConfigError
 from adapter.diagnosis.autoscaler_requests import Autoscaler, MetricPath, metric_paths, target_of
 from adapter.diagnosis.explanation import Explanation, ExplanationList
+from adapter.diagnosis.usage_server import with_server_of_usage
 from adapter.runtime.explaining import local_explainer, running_explainer
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.api.status import StatusError, Unavailable
@@ -45,7 +46,7 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print it. 0: every metric has a value; 1: one has none, or it is not known; 2: flags or files are wrong."""
+    """Print it. 0: every metric has a value, or another program serves it; 1: one has none, or it is not known; 2: flags or files are wrong."""
     given = _parsed(arguments)
     try:
         with _silence():
@@ -68,7 +69,7 @@ def main(arguments: Sequence[str]) -> int:
     else:
         pairs = zip(metrics, explanations, strict=True)
         print("\n\n".join(text_of(each.title, explanation) for each, explanation in pairs))
-    return OK if all(each.value_count for each in explanations) else MISSING
+    return OK if all(each.is_answered for each in explanations) else MISSING
 
 
 def _hint(given: _Given) -> str:
@@ -98,11 +99,12 @@ async def _explained(given: _Given) -> tuple[tuple[MetricPath, ...], tuple[Expla
     target = target_of(given.target)
     async with contextlib.AsyncExitStack() as stack:
         metrics: tuple[MetricPath, ...] = (MetricPath("", given.target),)
+        cluster: KubeClient | None = None
         if isinstance(target, Autoscaler):
-            client = await stack.enter_async_context(_cluster(given.kubeconfig, given.context))
-            mapper = RestMapper(client)
+            cluster = await stack.enter_async_context(_cluster(given.kubeconfig, given.context))
+            mapper = RestMapper(cluster)
             await mapper.refresh()
-            metrics = await metric_paths(target, client, mapper)
+            metrics = await metric_paths(target, cluster, mapper)
         if given.config:
             client = await stack.enter_async_context(_cluster(given.kubeconfig, given.context))
             explain_path: Callable[[str], Awaitable[Explanation]] = await stack.enter_async_context(
@@ -120,7 +122,10 @@ async def _explained(given: _Given) -> tuple[tuple[MetricPath, ...], tuple[Expla
                     user_agent=_user_agent(),
                 )
             )
-        return metrics, tuple([await explain_path(each.path) for each in metrics])
+        explanations = tuple([await explain_path(each.path) for each in metrics])
+        if cluster is not None:
+            explanations = await with_server_of_usage(explanations, cluster)
+        return metrics, explanations
 
 
 @contextlib.asynccontextmanager
@@ -149,7 +154,7 @@ def parser() -> FlagParser:
                 "loadline-adapter explain --config=config.yaml --prometheus-url=http://localhost:9090 /apis/...",
             ),
         ],
-        notes="Exit code 0: every metric has a value. 1: one has none. 2: a flag or a file is wrong.",
+        notes="Exit code 0: every metric has a value, or another program serves it, as metrics-server serves cpu. 1: one has none. 2: a flag or a file is wrong.",
     )
     parser.add_argument(
         "target", metavar="TARGET", help="path of a metrics API, or [hpa/|la/]NAMESPACE/NAME"

@@ -18,6 +18,10 @@ def _lines(title: str, explanation: Explanation) -> Iterator[str]:
     if title:
         yield title
     yield f"path     {explanation.path}"
+    if explanation.served_by:
+        yield f"served   by the Service {explanation.served_by}, and not by this adapter: there is no query to explain"
+        yield f"         kubectl get --raw '{explanation.path}' shows the values"
+        return
     if explanation.request:
         yield f"request  {_request(explanation.request)}"
     if explanation.rule:

@@ -1,7 +1,7 @@
 """`loadline-adapter migrate FILE`: prometheus-adapter's rules to named metrics with equal values."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +11,7 @@ import yaml
 from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
 from adapter.config import ConfigError, load
 from adapter.diagnosis.rule_migration import MigratedRule
+from adapter.model.wording import some
 from adapter.runtime.migrating import migrated
 from wire.api.status import StatusError, Unavailable
 from wire.kube.chosen_context import add_context_flags, context_of
@@ -28,7 +29,7 @@ Json = dict[str, Any]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the new configuration. 0: every rule is replaced; 1: some stay; 2: the file cannot be used."""
+    """Print the new configuration. 0: every rule is replaced that can be; 1: some are not; 2: the file cannot be used."""
     flags = parser()
     given = flags.parse_args(arguments)
     if not given.prometheus_url:
@@ -53,9 +54,9 @@ def main(arguments: Sequence[str]) -> int:
         return FAULTY
     original: Json = yaml.safe_load(given.file.read_text("utf-8-sig")) or {}
     print(yaml.safe_dump(new_configuration(original, rules), sort_keys=False, width=200), end="")
-    for rule in rules:
-        print(_sentence(rule), file=sys.stderr)
-    return INCOMPLETE if any(rule.problem for rule in rules) else OK
+    for sentence in sentences(rules):
+        print(sentence, file=sys.stderr)
+    return exit_code(rules)
 
 
 def parser() -> FlagParser:
@@ -76,7 +77,9 @@ def parser() -> FlagParser:
                 "loadline-adapter migrate config.yaml --prometheus-url=http://localhost:9090 --kubeconfig=$HOME/.kube/config",
             ),
         ],
-        notes="Exit code 0: every rule is replaced. 1: some rules stay as they are; stderr says why. 2: the file or a flag is wrong.",
+        notes="Rules that are not replaced stay as they are and work unchanged; stderr says why.\n\n"
+        "Exit code 0: every rule is replaced, except those for which there is nothing to fix, such as externalRules. 1: a rule could not be replaced: "
+        "Prometheus has no series for it or did not answer, its labels are not mapped, or values differ. 2: the file or a flag is wrong.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="the file given to --config")
     parser.add_file(
@@ -109,9 +112,34 @@ def new_configuration(original: Json, rules: Sequence[MigratedRule]) -> Json:
     return {name: value for name, value in changed.items() if value}
 
 
-def _sentence(rule: MigratedRule) -> str:
-    if rule.problem:
-        return f"{rule.path} is kept: {rule.problem}"
+def exit_code(rules: Sequence[MigratedRule]) -> int:
+    """Rules that stay for good do not make the result incomplete."""
+    return INCOMPLETE if any(rule.problem and not rule.is_done for rule in rules) else OK
+
+
+def sentences(rules: Sequence[MigratedRule]) -> Iterator[str]:
+    """One for each rule that is replaced, and one for each cause for which rules are kept, where the first of them is."""
+    kept: dict[str, list[MigratedRule]] = {}
+    for rule in rules:
+        kept.setdefault(rule.problem, []).append(rule)
+    for rule in rules:
+        if not rule.problem:
+            yield _replaced(rule)
+        elif rule is kept[rule.problem][0]:
+            yield _kept(kept[rule.problem])
+
+
+def _kept(rules: Sequence[MigratedRule]) -> str:
+    """All of them for the same cause."""
+    one = len(rules) == 1
+    names = some([rule.path for rule in rules])
+    sentence = f"{names} {'is' if one else 'are'} kept: {rules[0].problem}"
+    if rules[0].is_done:
+        sentence += f". {'It works' if one else 'They work'} unchanged; nothing has to be done"
+    return sentence
+
+
+def _replaced(rule: MigratedRule) -> str:
     compared = sum(metric.compared for metric in rule.metrics)
     names = ", ".join(f"{each.block['name']} of {each.block['describes']}" for each in rule.metrics)
     objects = "1 object" if compared == 1 else f"{compared} objects"

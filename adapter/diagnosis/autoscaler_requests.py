@@ -91,6 +91,10 @@ class Metric(msgspec.Struct, frozen=True, rename="camel"):
     container_resource: _Source = _Source()
 
 
+_CPU: Final = Metric(type="Resource", resource=_Source(name="cpu"))
+"""The metric of an autoscaler without metrics."""
+
+
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     scale_target_ref: _Named
     metrics: tuple[Metric, ...] = ()
@@ -115,7 +119,8 @@ async def metric_paths(
     spec = await _spec(autoscaler, client)
     selector = await _target_selector(autoscaler.namespace, spec.scale_target_ref, client, mapper)
     return tuple(
-        _metric_path(metric, autoscaler.namespace, selector, mapper) for metric in spec.metrics
+        _metric_path(metric, autoscaler.namespace, selector, mapper)
+        for metric in spec.metrics or (_CPU,)
     )
 
 

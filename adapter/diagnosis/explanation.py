@@ -108,7 +108,14 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     findings: tuple[Finding, ...] = ()
     similar: tuple[str, ...] = ()
     """Metrics with a similar name that exist, as discovery lists them."""
+    served_by: str = ""
+    """The Service (`namespace/name`) that serves the metric instead of this adapter, of which the other fields are."""
     schema: str = SCHEMA
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether there is a value, or another program has it."""
+        return bool(self.value_count or self.served_by)
 
 
 LIST_SCHEMA: Final = "loadline.io/explanations/v1"

@@ -57,15 +57,20 @@ class MigratedMetric(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MigratedRule(msgspec.Struct, frozen=True, kw_only=True):
-    """One rule: the metrics in its place, or why it stays."""
+    """One rule: the metrics in its place, or why it stays. `is_done`: it stays for good, and there is nothing to fix."""
 
     path: str
     metrics: tuple[MigratedMetric, ...] = ()
     problem: str = ""
+    is_done: bool = False
 
 
 class NotMigrated(Exception):
     """A rule has no named metric with equal values; the message says why."""
+
+
+class NotReplaceable(NotMigrated):
+    """Whatever Prometheus has: rules of this kind stay."""
 
 
 class RuleMigration:
@@ -84,7 +89,10 @@ class RuleMigration:
                     metrics = await self._migrated(rule)
                     found.append(MigratedRule(path=rule.path, metrics=metrics))
                 except NotMigrated as problem:
-                    found.append(MigratedRule(path=rule.path, problem=str(problem)))
+                    is_done = isinstance(problem, NotReplaceable)
+                    found.append(
+                        MigratedRule(path=rule.path, problem=str(problem), is_done=is_done)
+                    )
                 except QueryFailed as error:
                     found.append(
                         MigratedRule(path=rule.path, problem=f"not checked: {error.cause}")
@@ -93,9 +101,7 @@ class RuleMigration:
 
     async def _migrated(self, rule: DiscoveryRule) -> tuple[MigratedMetric, ...]:
         if rule.external:
-            raise NotMigrated(
-                "its requests may select any label, which a named metric must list in its query"
-            )
+            raise NotReplaceable("only rules of custom metrics are replaced")
         series = await self._prometheus.label_sets(
             match=rule.series_query, backend=rule.backend, max_age_seconds=LISTED_SECONDS
         )
@@ -181,7 +187,7 @@ def _described(metric: Metric) -> tuple[GroupResource, ...]:
     """Every kind of object for which the rule serves the metric, except namespaces: named metrics do not support these."""
     kinds = [each for each in metric.resources if each != str(NAMESPACES)]
     if not kinds:
-        raise NotMigrated(f"{metric.name} describes namespaces only")
+        raise NotReplaceable(f"{metric.name} describes namespaces only")
     return tuple(map(GroupResource.parse, kinds))
 
 
@@ -193,7 +199,7 @@ def _block(
     narrow: MetricQuery,
 ) -> Json:
     if narrow.wide is None or not narrow.wide.namespace:
-        raise NotMigrated(
+        raise NotReplaceable(
             f"{metric.name}: its query is not proven to have the same rows for all namespaces"
         )
     block: Json = {

@@ -109,17 +109,6 @@ async def leads_to(session: Session, registration: Registration, program: Runnin
     return selector.items() <= program.pod_labels.items()
 
 
-async def other_server_of_usage(session: Session, adapter: RunningProgram) -> str:
-    """The Service (NAMESPACE/NAME) that serves metrics.k8s.io, such as metrics-server; empty if none does, or this adapter.
-
-    Raises `Unreachable` if this may not be read.
-    """
-    for each in await registrations(session):
-        if each.api_service == USAGE and not await leads_to(session, each, adapter):
-            return f"{each.namespace}/{each.name}"
-    return ""
-
-
 async def _api_service(session: Session, name: str) -> APIService | None:
     try:
         body = await _read(

@@ -1,6 +1,5 @@
 """`kubectl loadline explain NAME`: each metric of an autoscaler, as the running adapter computes it."""
 
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
@@ -16,13 +15,11 @@ from kubectl_loadline.cluster.autoscaler_name import (
     short_name,
 )
 from kubectl_loadline.cluster.connecting import (
-    Session,
     Unreachable,
     connected,
     ended,
     existing,
 )
-from kubectl_loadline.cluster.deployments import RunningProgram
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
@@ -30,16 +27,12 @@ from kubectl_loadline.cluster.flags import (
     cluster_of,
 )
 from kubectl_loadline.cluster.programs import adapter_of
-from kubectl_loadline.cluster.registrations import other_server_of_usage
 from kubectl_loadline.terminal.documents import add_output_flag
-from kubectl_loadline.terminal.exit_codes import FAILED
-from scaler.api.autoscaler import Autoscaler
-from wire.kube.client import decoded
 from wire.process.command_line.parsing import FlagParser
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0: every metric has a value; 1: one has none, or the adapter cannot be reached; 2: a flag is wrong."""
+    """0: every metric has a value, or another program serves it; 1: one has none, or the adapter cannot be reached; 2: a flag is wrong."""
     flags = parser()
     given = flags.parse_args(arguments)
     target: AutoscalerName | str = given.target
@@ -54,11 +47,9 @@ def main(arguments: Sequence[str]) -> int:
 async def _explain(given: Namespace, target: AutoscalerName | str) -> int:
     cluster = cluster_of(given)
     async with connected(cluster) as session:
-        reads_usage = False
         if isinstance(target, AutoscalerName):
-            kind, namespace, body = await existing(session, target)
+            kind, namespace, _ = await existing(session, target)
             target = f"{short_name(kind)}/{namespace}/{target.name}"
-            reads_usage = has_usage(decoded(body, Autoscaler, what=kind.kind))
         adapter = await adapter_of(session, given.program)
         async with adapter_arguments(
             session, adapter, skips_verification=given.insecure_skip_tls_verify
@@ -75,29 +66,7 @@ async def _explain(given: Namespace, target: AutoscalerName | str) -> int:
             )
             if forward.problem:
                 raise Unreachable(f"the {adapter} closed the connection: {forward.problem}")
-        if code == FAILED and reads_usage and (note := await usage_note(session, adapter)):
-            print(f"kubectl loadline explain: {note}", file=sys.stderr)
     return code
-
-
-def has_usage(autoscaler: Autoscaler) -> bool:
-    """Whether a metric is the usage of cpu, memory or another resource. No metrics mean cpu."""
-    metrics = autoscaler.spec.metrics
-    return not metrics or any(each.resource or each.container_resource for each in metrics)
-
-
-async def usage_note(session: Session, adapter: RunningProgram) -> str:
-    """Where the usage of the pods comes from, if not from this adapter: then only the others of its metrics are explained."""
-    try:
-        service = await other_server_of_usage(session, adapter)
-    except Unreachable:
-        return ""
-    if not service:
-        return ""
-    return (
-        f"metrics of cpu and memory cannot be explained, because metrics.k8s.io is served by the Service {service} and not "
-        f"by the {adapter}. `kubectl top pods` shows them"
-    )
 
 
 def parser() -> FlagParser:
@@ -116,7 +85,7 @@ def parser() -> FlagParser:
         notes="Required permissions: get the autoscaler; get apiservices, or --adapter; in the adapter's namespace list "
         "deployments and pods, get services, get and create pods/portforward; get the nonResourceURL /debug/explain; and "
         "permission to read the metrics.\n\n"
-        "Exit code 0: every metric has a value. 1: one has none, or the adapter cannot be reached. 2: a flag is wrong.",
+        "Exit code 0: every metric has a value, or another program serves it, as metrics-server serves cpu. 1: one has none, or the adapter cannot be reached. 2: a flag is wrong.",
     )
     parser.add_argument(
         "target", metavar="NAME", help=f"the autoscaler ({FORMS}), or a path of a metrics API"

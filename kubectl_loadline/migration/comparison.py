@@ -25,22 +25,31 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 def compare(hpa: Mapping[str, Any], load_autoscaler: Mapping[str, Any]) -> Comparison:
     """Compare `status.desiredReplicas` of both, unless the condition ScalingActive is not True."""
     metadata = load_autoscaler["metadata"]
-    original, problem = _decided(hpa, "the HPA")
-    own, own_problem = _decided(load_autoscaler, "the LoadAutoscaler")
+    original, problem = _decided(hpa)
+    own, own_problem = _decided(load_autoscaler)
     return Comparison(
         name=f"{metadata['namespace']}/{metadata['name']}",
         original_replicas=original,
         load_autoscaler_replicas=own,
-        reason="; ".join(text for text in (problem, own_problem) if text) or None,
+        reason=_reason(problem, own_problem),
     )
 
 
-def _decided(autoscaler: Mapping[str, Any], what: str) -> tuple[int | None, str | None]:
+def _reason(of_hpa: str | None, of_load_autoscaler: str | None) -> str | None:
+    """Both usually fail with the same sentence, as they read the same metrics."""
+    if of_hpa and of_hpa == of_load_autoscaler:
+        return f"both: {of_hpa}"
+    named = (("the HPA", of_hpa), ("the LoadAutoscaler", of_load_autoscaler))
+    return "; ".join(f"{whose}: {problem}" for whose, problem in named if problem) or None
+
+
+def _decided(autoscaler: Mapping[str, Any]) -> tuple[int | None, str | None]:
+    """The count, or why there is none."""
     status = autoscaler.get("status") or {}
     for condition in status.get("conditions") or []:
         inactive = condition["type"] == "ScalingActive" and condition["status"] != "True"
         if inactive and condition.get("reason") != "ScalingDisabled":
-            return None, f"{what}: {condition.get('reason')}: {condition.get('message')}"
+            return None, f"{condition.get('reason')}: {condition.get('message')}"
     if not status.get("conditions"):
-        return None, f"{what} has not been reconciled yet"
+        return None, "not reconciled yet"
     return int(status.get("desiredReplicas") or 0), None

@@ -17,6 +17,11 @@ def _count(replicas: int | None) -> str:
     return "?" if replicas is None else str(replicas)
 
 
+def _desired(row: Row) -> str:
+    """The mode is here, where it says what the count means, and not in a column that a narrow terminal has no space for."""
+    return f"{_count(row.desired)} (dry run)" if row.dry_run else _count(row.desired)
+
+
 CELLS: Final[Mapping[str, Callable[[Row], str]]] = {
     "NAMESPACE": lambda row: row.namespace,
     "NAME": lambda row: f"{row.kind}/{row.name}",
@@ -24,8 +29,7 @@ CELLS: Final[Mapping[str, Callable[[Row], str]]] = {
     "MIN": lambda row: str(row.min),
     "MAX": lambda row: str(row.max),
     "CURRENT": lambda row: _count(row.current),
-    "DESIRED": lambda row: _count(row.desired),
-    "MODE": lambda row: row.mode,
+    "DESIRED": _desired,
     LIMITED_BY: lambda row: ", ".join(row.limited_by) or "-",
     REASON: lambda row: " ".join(row.reason.split()),
 }
@@ -33,10 +37,9 @@ CELLS: Final[Mapping[str, Callable[[Row], str]]] = {
 LEFT_OUT: Final = (
     (),
     ("TARGET",),
-    ("TARGET", "MODE"),
-    ("TARGET", "MODE", "MIN", "MAX"),
-    ("TARGET", "MODE", REASON),
-    ("TARGET", "MODE", "MIN", "MAX", REASON),
+    ("TARGET", "MIN", "MAX"),
+    ("TARGET", REASON),
+    ("TARGET", "MIN", "MAX", REASON),
 )
 
 

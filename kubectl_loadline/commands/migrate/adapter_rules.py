@@ -18,7 +18,7 @@ from kubectl_loadline.migration.chart_values import is_configuration
 from kubectl_loadline.terminal.exit_codes import FAILED, FOUND, OK, WRONG
 
 Json = dict[str, Any]
-INCOMPLETE = 1  # of `loadline-adapter migrate`: some rules are kept
+INCOMPLETE = 1  # of `loadline-adapter migrate`: a rule could not be replaced
 
 
 def configurations(documents: Sequence[Json]) -> Iterator[Json]:

@@ -51,11 +51,11 @@ def parser() -> FlagParser:
         all_namespaces=" -A",
         why="kubectl loadline why",
         more=" A configuration of prometheus-adapter, or the ConfigMap that contains it, is converted to named metrics, whose values "
-        "are compared in Prometheus.",
+        "are compared in Prometheus; the exit code is 3 if a rule could not be replaced.",
         examples=[
             (
                 "Convert the rules of prometheus-adapter to values of Loadline's chart",
-                "kubectl loadline migrate config.yaml --values=values.yaml",
+                "kubectl loadline migrate config.yaml --values=metrics.yaml",
             )
         ],
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from adapter.commands.explain import main as explain
-from adapter.diagnosis.autoscaler_requests import Autoscaler, target_of
+from adapter.diagnosis.autoscaler_requests import Autoscaler, metric_paths, target_of
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,25 @@ def test_a_server_elsewhere_needs_a_ca(tmp_path, capsys):
     )
     assert code == 2
     assert "--ca-file" in capsys.readouterr().err
+
+
+class WithoutMetrics:
+    """The API server for an autoscaler that has no metrics, and its target. Also the mapper of its kind."""
+
+    async def get(self, path, params=None, *, accept=""):
+        if path.endswith("/scale"):
+            return b'{"status": {"selector": "app=web"}}'
+        return b'{"spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web", "apiVersion": "apps/v1"}}}'
+
+    def resources_for_kind(self, group, kind):
+        return (self,)
+
+    def path(self, namespace):
+        return f"/apis/apps/v1/namespaces/{namespace}/deployments"
+
+
+async def test_an_autoscaler_without_metrics_reads_cpu():
+    cluster = WithoutMetrics()
+    [cpu] = await metric_paths(Autoscaler("shop", "web", ("la",)), cluster, cluster)
+    assert cpu.title == "Resource metric cpu"
+    assert cpu.path == "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods?labelSelector=app%3Dweb"

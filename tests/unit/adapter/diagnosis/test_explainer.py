@@ -293,6 +293,7 @@ async def test_the_document_for_programs_keeps_its_names():
         "values",
         "findings",
         "similar",
+        "servedBy",
         "schema",
     ]
     assert list(document["request"]) == [

@@ -1,13 +1,9 @@
 """Which Deployment a command uses, and which of the pods with its labels are its own."""
 
-import msgspec
 import pytest
 
 from kubectl_loadline.cluster.connecting import Session, Unreachable
 from kubectl_loadline.cluster.programs import REVIEWS, adapter_of, pods_of, scaler_of
-from kubectl_loadline.cluster.registrations import USAGE, other_server_of_usage
-from kubectl_loadline.commands.explain import has_usage, usage_note
-from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from tests.fakes.scaler import FakeKube
 from wire.api.status import forbidden
@@ -128,53 +124,6 @@ async def test_the_adapter_may_run_in_the_manifests_of_prometheus_adapter():
     beside = session(moved, deployment("adapter"))
     register(beside, CUSTOM, selector={"app": "adapter"})
     assert (await adapter_of(beside, "")).name == "loadline-adapter"
-
-
-async def test_usage_may_be_served_by_another_program():
-    cluster = session(deployment("adapter"))
-    register(cluster, CUSTOM, selector={"app": "adapter"})
-    adapter = await adapter_of(cluster, "")
-    assert await other_server_of_usage(cluster, adapter) == ""
-    register(cluster, USAGE, "kube-system/metrics-server")
-    assert await other_server_of_usage(cluster, adapter) == "kube-system/metrics-server"
-    register(cluster, USAGE, selector={"app": "adapter"})
-    assert await other_server_of_usage(cluster, adapter) == ""
-
-
-async def test_explain_says_that_usage_is_served_by_another_program():
-    cluster = session(deployment("adapter"))
-    register(cluster, CUSTOM, selector={"app": "adapter"})
-    adapter = await adapter_of(cluster, "")
-    assert await usage_note(cluster, adapter) == ""
-    register(cluster, USAGE, "kube-system/metrics-server")
-    assert "served by the Service kube-system/metrics-server and not" in await usage_note(
-        cluster, adapter
-    )
-    cluster.client.answers[f"{API_SERVICES}/{USAGE}"] = forbidden("cannot get apiservices")
-    assert await usage_note(cluster, adapter) == ""
-
-
-@pytest.mark.parametrize(
-    ("metrics", "expected"),
-    [
-        (None, True),
-        (
-            [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization"}}}],
-            True,
-        ),
-        (
-            [{"type": "Pods", "pods": {"metric": {"name": "hits"}, "target": {"type": "Value"}}}],
-            False,
-        ),
-    ],
-)
-def test_an_autoscaler_without_metrics_reads_usage(metrics, expected):
-    spec = {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 9}
-    document = {
-        "metadata": {"namespace": "shop", "name": "web"},
-        "spec": {**spec, "metrics": metrics},
-    }
-    assert has_usage(msgspec.convert(document, Autoscaler)) is expected
 
 
 async def test_a_deployment_that_the_user_names_is_not_searched_for():

@@ -63,7 +63,7 @@ def test_the_table_has_one_line_per_autoscaler_and_no_line_break_in_a_reason():
     long = msgspec.structs.replace(ROW, reason="first\nsecond " * 20, limited_by=("window", "max"))
     table = table_of([ROW, long], with_namespace=True, columns=None)
     assert table.header().split()[:2] == ["NAMESPACE", "NAME"]
-    assert " ".join(table.line(ROW).split()[:8]) == "shop la/web Deployment/web 1 9 3 4 Enforce"
+    assert " ".join(table.line(ROW).split()[:8]) == "shop la/web Deployment/web 1 9 3 4 -"
     assert "window, max" in table.line(long)
     assert table.line(long).endswith("second first second")
 

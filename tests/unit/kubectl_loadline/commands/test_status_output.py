@@ -60,7 +60,7 @@ def terminal(monkeypatch, capsys):
 
 def test_a_list_is_a_table_with_the_words_of_kubectl(shop, capsys):
     lines = printed(capsys).splitlines()
-    assert lines[0].split() == ["NAME", "TARGET", "MIN", "MAX", "CURRENT", "DESIRED", "MODE", "LIMITED", "BY", "REASON"]  # fmt: skip
+    assert lines[0].split() == ["NAME", "TARGET", "MIN", "MAX", "CURRENT", "DESIRED", "LIMITED", "BY", "REASON"]  # fmt: skip
     assert [each.split()[0] for each in lines[1:]] == ["hpa/mail", "la/web"]
     assert printed(capsys, "--no-headers").splitlines() == lines[1:]
     assert printed(capsys, "-o", "table").splitlines() == lines
@@ -162,7 +162,7 @@ def test_on_80_columns_names_are_whole_and_what_is_left_out_is_named(shop, capsy
     assert f"la/{name} " in found.out
     assert "DESIRED   LIMITED BY" in lines[0]
     assert (
-        "Hidden to fit the terminal width (80): TARGET, MODE, MIN, MAX, REASON. Use -o wide to show them."
+        "Hidden to fit the terminal width (80): TARGET, MIN, MAX, REASON. Use -o wide to show them."
         in found.err
     )
 
@@ -180,8 +180,22 @@ def test_on_200_columns_every_column_is_shown(shop, capsys, terminal):
     terminal(200, NO_COLOR="1")
     lines = printed(capsys).splitlines()
     assert "TARGET" in lines[0]
-    assert "MODE" in lines[0]
+    assert "MIN   MAX" in lines[0]
     assert 80 < max(map(len, lines)) <= 200
+
+
+@pytest.mark.parametrize("columns", [80, 200, None], ids=["80", "200", "a pipe"])
+def test_a_dry_run_is_seen_at_every_width(shop, capsys, terminal, columns):
+    name = "checkout-worker-of-the-payment-service"
+    dry = autoscaler(name)
+    dry["spec"]["mode"] = "DryRun"
+    shop.documents[within(LAS, "shop")] = collection(dry, autoscaler("web"))
+    if columns is not None:
+        terminal(columns)
+    lines = printed(capsys).splitlines()
+    assert [each for each in lines if "4 (dry run)" in each] == [lines[1]]
+    assert lines[1].startswith(f"la/{name}")
+    assert columns is None or max(map(len, lines)) <= columns
 
 
 def test_neither_wide_nor_a_pipe_cuts_anything(shop, capsys, terminal):

@@ -26,7 +26,7 @@ def autoscaler(conditions, desired=None):
             autoscaler(FAILED, 4), autoscaler(FAILED, 4), False, "FailedGetPodsMetric", id="no value"
         ),
         pytest.param(
-            autoscaler(ACTIVE, 4), autoscaler([]), False, "has not been reconciled", id="too early"
+            autoscaler(ACTIVE, 4), autoscaler([]), False, "the LoadAutoscaler: not reconciled yet", id="too early"
         ),
     ],
 )  # fmt: skip
@@ -35,3 +35,13 @@ def test_they_agree_only_if_both_have_decided_on_the_same_count(hpa, own, agrees
     assert comparison.name == "shop/web"
     assert comparison.agrees is agrees
     assert comparison.reason is None if reason is None else reason in comparison.reason
+
+
+def test_a_failure_of_both_is_named_once_and_two_failures_apart():
+    both = compare(autoscaler(FAILED), autoscaler(FAILED))
+    assert both.reason == "both: FailedGetPodsMetric: no"
+    other = [{**FAILED[0], "message": "none"}]
+    assert compare(autoscaler(FAILED), autoscaler(other)).reason == (
+        "the HPA: FailedGetPodsMetric: no; the LoadAutoscaler: FailedGetPodsMetric: none"
+    )
+    assert compare(autoscaler([]), autoscaler([])).reason == "both: not reconciled yet"

@@ -1,0 +1,55 @@
+"""`loadline-adapter migrate`: a sentence for each cause for which rules are kept, and the exit code."""
+
+import pytest
+
+from adapter.commands.migrate import exit_code, new_configuration, sentences
+from adapter.config import parse
+from adapter.diagnosis.rule_migration import MigratedMetric, MigratedRule, RuleMigration
+from tests.fakes.adapter import FakeMapping, FakePrometheus
+
+EXTERNAL = "\n".join(
+    f"- {{seriesQuery: s{each}, metricsQuery: '<<.Series>>{{<<.LabelMatchers>>}}'}}"
+    for each in range(7)
+)
+REPLACED = MigratedRule(
+    path="rules[0]",
+    metrics=(MigratedMetric(block={"name": "load", "describes": "pods"}, compared=1),),
+)
+REASON = "only rules of custom metrics are replaced"
+UNTESTED = MigratedRule(path="rules[1]", problem="Prometheus has no series for it")
+
+
+async def external_rules(text: str = EXTERNAL) -> tuple[MigratedRule, ...]:
+    migration = RuleMigration(FakePrometheus({}), FakeMapping())
+    return await migration.rules(parse(f"externalRules:\n{text}"))
+
+
+async def test_rules_that_are_kept_for_one_reason_have_one_sentence_with_what_to_do():
+    kept = await external_rules()
+    assert list(sentences((REPLACED, UNTESTED, *kept))) == [
+        "rules[0] is replaced by load of pods: the values of 1 object are equal",
+        "rules[1] is kept: Prometheus has no series for it",
+        f"{', '.join(f'externalRules[{each}]' for each in range(5))} and 2 more are kept: {REASON}. They work unchanged; nothing has to be done",
+    ]
+    assert list(sentences(kept[:1])) == [
+        f"externalRules[0] is kept: {REASON}. It works unchanged; nothing has to be done"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "code"), [((REPLACED,), 0), ((REPLACED, UNTESTED), 1)], ids=["none", "no series"]
+)
+async def test_a_rule_that_cannot_be_replaced_does_not_make_the_result_incomplete(rules, code):
+    kept = await external_rules()
+    assert exit_code(rules) == code
+    assert exit_code((*rules, *kept)) == code
+
+
+async def test_what_is_kept_stays_in_the_configuration():
+    kept = await external_rules()
+    original = {"rules": ["first", "second"], "externalRules": ["external"]}
+    assert new_configuration(original, (REPLACED, UNTESTED, *kept)) == {
+        "rules": ["second"],
+        "externalRules": ["external"],
+        "metrics": [{"name": "load", "describes": "pods"}],
+    }
