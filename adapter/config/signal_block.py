@@ -50,6 +50,27 @@ def read_contract(rule: Block, default: SignalContract) -> SignalContract:
     return contract
 
 
+def signal_of_named(contract: SignalContract) -> dict[str, str]:
+    """The `signal` block that gives a named metric this contract."""
+    reactions = {
+        "onEmpty": (contract.on_empty, NAMED.on_empty),
+        "onNaN": (contract.on_nan, NAMED.on_nan),
+        "onStale": (contract.on_stale, NAMED.on_stale),
+        "onPartial": (contract.on_partial, NAMED.on_partial),
+    }
+    ages = {"staleAfter": contract.stale_after_seconds, "lastFor": contract.last_for_seconds}
+    return {
+        **{name: own.value for name, (own, default) in reactions.items() if own is not default},
+        **{name: _duration(age) for name, age in ages.items() if age is not None},
+    }
+
+
+def _duration(seconds: float) -> str:
+    """As Prometheus reads it, which has no fractions."""
+    milliseconds = round(1000 * seconds)
+    return f"{milliseconds}ms" if milliseconds % 1000 else f"{milliseconds // 1000}s"
+
+
 def _check_ages(block: Block, contract: SignalContract) -> None:
     uses_last = Reaction.LAST in (
         contract.on_empty,

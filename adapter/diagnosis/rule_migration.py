@@ -12,6 +12,7 @@ import msgspec
 from adapter.answer.query_plan import custom_metric_query
 from adapter.config import Configuration
 from adapter.config.named_metrics import default_labels
+from adapter.config.signal_block import signal_of_named
 from adapter.diagnosis.near_misses import NAME
 from adapter.diagnosis.rule_yields import Metric, yielded
 from adapter.model import (
@@ -40,9 +41,6 @@ LISTED_SECONDS: Final = 600.0
 
 NAMESPACES_COMPARED_MAX: Final = 20
 """In how many namespaces the values of a metric are compared."""
-
-# What a rule of prometheus-adapter does with a missing or invalid value.
-SIGNAL: Final = {"onEmpty": "omit", "onNaN": "zero", "onPartial": "accept"}
 
 
 class MigratedMetric(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,8 +204,9 @@ def _block(
         "name": metric.name,
         "describes": str(resource),
         "query": text_for(narrow.wide.query.parts, [".+"]),
-        "signal": dict(SIGNAL),
     }
+    if signal := signal_of_named(rule.contract):
+        block["signal"] = signal
     if labels != default_labels(resource):
         block["labels"] = {"object": labels[0], "namespace": labels[1]}
     if rule.backend.name != DEFAULT_BACKEND:

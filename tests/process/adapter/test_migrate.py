@@ -20,6 +20,7 @@ rules:
 - seriesQuery: 'MINE_depth{kubernetes_namespace!="",kubernetes_pod!=""}'
   resources: {template: 'kubernetes_<<.Resource>>'}
   metricsQuery: 'max(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+  signal: {onNaN: fail, staleAfter: 2m}
 - seriesQuery: 'MINE_depth{kubernetes_namespace!="",kubernetes_pod!=""}'
   resources: {template: 'kubernetes_<<.Resource>>'}
   name: {as: MINE_count}
@@ -82,6 +83,8 @@ def test_a_rule_is_replaced_only_where_equal_values_are_proven(mine, prometheus,
     first, second, *served = new["metrics"]
     assert {each["describes"] for each in served} == {"services", "deployments.apps", "jobs.batch"}
     assert (first["name"], first["describes"]) == (f"{mine}_requests_per_second", "pods")
+    assert first["signal"] == {"onEmpty": "omit", "onNaN": "zero", "onPartial": "accept"}
+    assert second["signal"] == {"onEmpty": "omit", "onPartial": "accept", "staleAfter": "120s"}
     assert second["labels"] == {"object": "kubernetes_pod", "namespace": "kubernetes_namespace"}
     parse(done.stdout)
     expected = {("shop", "a"): 2, ("shop", "b"): 3, ("bank", "a"): 2, ("bank", "b"): 3}

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter.config import ConfigError, Configuration, load, parse
+from adapter.config.signal_block import DISCOVERED_CUSTOM, NAMED, signal_of_named
 from adapter.model import (
     PODS,
     BackendRef,
@@ -16,6 +17,7 @@ from adapter.model import (
     NamedRule,
     Reaction,
     SeriesFilter,
+    SignalContract,
 )
 
 WALKTHROUGH = """
@@ -282,3 +284,30 @@ def test_no_document_breaks_the_reader(document):
 def test_no_text_breaks_the_reader(text):
     with contextlib.suppress(ConfigError):
         parse(text)
+
+
+_REACTIONS = st.sampled_from([Reaction.FAIL, Reaction.ZERO, Reaction.LAST, Reaction.OMIT])
+_CONTRACTS = st.builds(
+    SignalContract,
+    on_empty=_REACTIONS,
+    on_nan=_REACTIONS,
+    on_stale=_REACTIONS,
+    on_partial=st.sampled_from([Reaction.FAIL, Reaction.LAST, Reaction.ACCEPT]),
+    stale_after_seconds=st.sampled_from([0.5, 120.0]),
+    last_for_seconds=st.sampled_from([90.0, 300.0]),
+)
+
+
+@given(_CONTRACTS)
+def test_a_signal_that_is_written_is_read_as_the_same_contract(contract):
+    rule = {"name": "load", "query": "sum(load)", "signal": signal_of_named(contract)}
+    assert metric_of(msgspec.json.encode(rule).decode()).contract == contract
+
+
+def test_a_signal_has_no_reactions_that_are_the_default_of_named_metrics():
+    assert signal_of_named(NAMED) == {}
+    assert signal_of_named(DISCOVERED_CUSTOM) == {
+        "onEmpty": "omit",
+        "onNaN": "zero",
+        "onPartial": "accept",
+    }
