@@ -5,7 +5,7 @@ if Prometheus is slow (`adapter.model.freshness`); where scrapes are known, unti
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -59,20 +59,22 @@ class SharedEvaluations:
 
     async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
         """The newest evaluation if it is fresh enough, else a new one. A failure is shared but not kept."""
-        fresh = self.fresh(plan)
+        fresh = self.fresh((plan,))
         if fresh is not None:
-            return fresh
+            return fresh[0]
         flight = (plan, sending)
         (_SHARED if flight in self._flights else _SENT).inc()
         return await self._flights.do(flight, lambda: self._send(plan, sending))
 
-    def fresh(self, plan: Plan) -> Evaluation | None:
-        """The newest evaluation, to be served, if it is fresh enough."""
-        held = self._fresh.get(plan)
-        if held is None or self._monotonic() >= held.fresh_until:
+    def fresh(self, plans: Sequence[Plan]) -> list[Evaluation] | None:
+        """The newest evaluations, to be served; None if one of them is not fresh enough."""
+        now_seconds = self._monotonic()
+        held = [self._fresh.get(plan) for plan in plans]
+        found = [each.evaluation for each in held if each and now_seconds < each.fresh_until]
+        if len(found) < len(plans):
             return None
-        _FRESH.inc()
-        return held.evaluation
+        _FRESH.inc(len(found))
+        return found
 
     async def _send(self, plan: Plan, sending: Sending) -> Evaluation:
         sent_at = self._monotonic()

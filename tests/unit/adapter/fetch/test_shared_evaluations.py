@@ -281,10 +281,14 @@ async def test_a_query_that_was_sent_earlier_does_not_replace_a_newer_result(clo
     assert await shared.evaluate(PLAN) is newer
 
 
-async def test_a_fresh_result_is_there_without_waiting_until_it_is_too_old(shared, behind, clock):
+async def test_fresh_results_are_there_without_waiting_until_one_is_too_old(shared, behind, clock):
     behind.may_answer.set()
-    assert shared.fresh(PLAN) is None
-    evaluation = await shared.evaluate(PLAN)
-    assert shared.fresh(PLAN) is evaluation
-    clock.now_seconds += 60.0
-    assert shared.fresh(PLAN) is None
+    first = await shared.evaluate(PLAN)
+    assert shared.fresh([PLAN]) == [first]
+    assert shared.fresh([PLAN, OTHER]) is None
+    clock.now_seconds += 0.5
+    second = await shared.evaluate(OTHER)
+    assert shared.fresh([PLAN, OTHER]) == [first, second]
+    clock.now_seconds += 0.5
+    assert shared.fresh([PLAN, OTHER]) is None
+    assert shared.fresh([OTHER]) == [second]

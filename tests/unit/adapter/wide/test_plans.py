@@ -177,7 +177,7 @@ async def test_after_the_first_period_one_query_answers_all_requests():
 
 async def test_a_result_that_may_be_served_again_is_not_waited_for():
     kept = {}
-    planner = Planner(fresh=kept.get)
+    planner = Planner(fresh=lambda plans: [kept[plan] for plan in plans] if kept else None)
     await planner.period()
     await planner.period()
     kept |= {plan: await planner.prometheus.evaluate(plan) for plan in planner.prometheus.wide}
@@ -191,7 +191,7 @@ async def test_a_result_that_may_be_served_again_is_not_waited_for():
 
 async def test_an_incomplete_result_is_not_served_again_and_suspends_the_wide_query():
     kept = {}
-    planner = Planner(fresh=kept.get)
+    planner = Planner(fresh=lambda plans: [kept[plan] for plan in plans] if kept else None)
     await planner.period()
     await planner.period()
     for plan in planner.prometheus.wide:
