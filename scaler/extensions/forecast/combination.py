@@ -10,12 +10,14 @@ ln(2 n / a) / b more.
     loss = price x added replicas / replicas without the forecast + shortage
 
 The shortage is 0 while the load is at most 1.15 times what the replicas are for, about as with the tolerance of an HPA, and 1
-from 1.35 times on. Two such combinations follow each other: the second one judges what it adds to the first one, so that
+from 1.35 times on. Only replicas that an option wanted in each minute of the lead count: what it wants in some of these
+minutes is removed again, or not ready. Two such combinations follow each other: the second one judges what it adds to the first one, so that
 a jump that only some days know is not averaged away.
 """
 
 import math
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -55,6 +57,18 @@ class Combined(msgspec.Struct, frozen=True, kw_only=True):
     after: tuple[float, ...]
 
 
+class Wanted(Protocol):
+    """What was expected in one minute: the whole replicas of each option, and what came of them."""
+
+    @property
+    def options(self) -> Floats:
+        """See `options`."""
+
+    @property
+    def combined(self) -> Combined:
+        """See `combined`."""
+
+
 def options(loads: Loads, per_replica: float, most: int, into: Floats) -> Floats:
     """The whole replicas that each option is for, at most `most`; 0 for an expert that knows nothing."""
     replicas = into[:0]
@@ -81,33 +95,34 @@ def combined(shares: tuple[Shares, ...], replicas: Floats, alone: float) -> Comb
 
 
 def judged(
-    shares: tuple[Shares, ...], replicas: Floats, found: Combined, needed: float, price: float
+    shares: tuple[Shares, ...], lead: Sequence[Wanted], needed: float, price: float
 ) -> tuple[Shares, ...]:
-    """With the outcome of one minute: the load of the lead has needed `needed` replicas."""
-    bases = (found.alone, *found.after[:-1])
-    per_replica = price / max(found.alone, 1.0)
+    """With the outcome of a lead: the load at its end needs `needed` replicas. `lead` has its minutes, the oldest first."""
+    per_replica = price / max(lead[0].combined.alone, 1.0)
     return tuple(
-        [
-            _judged(of_shares, [replicas[option] for option in of_stage], base, needed, per_replica)
-            for of_stage, of_shares, base in zip(STAGES, shares, bases, strict=True)
-        ]
+        [_judged(stage, each, lead, needed, per_replica) for stage, each in enumerate(shares)]
     )
 
 
 def _judged(
-    shares: Shares, replicas: Sequence[float], base: float, needed: float, price: float
+    stage: int, shares: Shares, lead: Sequence[Wanted], needed: float, per_replica: float
 ) -> Shares:
-    lowest = _shortage(needed, base)
-    weights = [shares[0] * math.exp(-LEARNING_RATE * lowest)]
-    for share, count in zip(shares[1:], replicas, strict=True):
-        loss = lowest
-        if count > base:
-            loss = price * (count - base) + (_shortage(needed, count) if lowest else 0.0)
+    bases = [(each.combined.alone, *each.combined.after)[stage] for each in lead]
+    wanted = lead[0].options
+    shortage = _shortage(needed, min(bases))
+    weights = [shares[0] * math.exp(-LEARNING_RATE * shortage)]
+    for share, option in zip(shares[1:], STAGES[stage], strict=True):
+        loss = per_replica * max(0.0, wanted[option] - bases[0])
+        if shortage:
+            there = [
+                max(base, each.options[option]) for base, each in zip(bases, lead, strict=True)
+            ]
+            loss += _shortage(needed, min(there))
         weights.append(share * math.exp(-LEARNING_RATE * loss))
     kept = (1.0 - SHARING_RATE) / math.fsum(weights)
     shared = 0.5 * SHARING_RATE
-    each = shared / len(replicas)
-    return (kept * weights[0] + shared, *[kept * weight + each for weight in weights[1:]])
+    each_share = shared / (len(shares) - 1)
+    return (kept * weights[0] + shared, *[kept * weight + each_share for weight in weights[1:]])
 
 
 def _shortage(needed: float, replicas: float) -> float:

@@ -103,14 +103,15 @@ def _judged(state: Forecast, found: Observation) -> Forecast:
 def _with_outcome(state: Forecast, old: Issued, needed: int, found: Observation) -> Forecast:
     levels = state.levels
     actual = rise(levels, old.minute, old.lead_minutes, state.offset)
-    peak = levels.peak_after(old.minute, old.lead_minutes)
+    last = old.minute + old.lead_minutes
+    at_end = levels.at(last)
     moments, shares = state.moments, state.shares
     if old.features is not None and actual is not None:
         moments = learned(moments, old.features, limited(actual))
-    if peak is not None:
+    if at_end is not None:
         price = budget_of(state, found.budget_percent).price
-        outcome = peak / found.load.per_replica
-        shares = judged(shares, old.options, old.combined, outcome, price)
+        lead = [each for each in state.issued if each.minute < last]
+        shares = judged(shares, lead, at_end / found.load.per_replica, price)
     minutes = Sums(
         alone=old.alone * old.minutes,
         added=(old.final - old.alone) * old.minutes,

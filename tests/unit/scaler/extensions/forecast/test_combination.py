@@ -2,11 +2,27 @@
 
 from array import array
 
+import msgspec
 import pytest
 
-from scaler.extensions.forecast.combination import OPTIONS, START, combined, judged, options
+from scaler.extensions.forecast.combination import (
+    OPTIONS,
+    START,
+    Combined,
+    combined,
+    judged,
+    options,
+)
+from scaler.extensions.forecast.load_levels import Floats
 
-NOTHING = array("f", [0.0] * OPTIONS)
+LEAD_MINUTES = 4
+
+
+class Minute(msgspec.Struct, frozen=True):
+    """What was expected in one minute."""
+
+    options: Floats
+    combined: Combined
 
 
 def wanting(replicas, *, only=None):
@@ -14,12 +30,15 @@ def wanting(replicas, *, only=None):
     return array("f", [replicas if only in (None, each) else 0.0 for each in range(OPTIONS)])
 
 
-def after(minutes, replicas, *, needed, price=0.03):
-    """The shares after so many minutes with the same options and the same load."""
-    shares = START
-    for _ in range(minutes):
-        found = combined(shares, replicas, 10.0)
-        shares = judged(shares, replicas, found, needed, price)
+def after(minutes, *replicas, needed, price=0.03, shares=START):
+    """The shares after so many minutes with the same load, and with these options in turn."""
+    lead = []
+    for minute in range(minutes):
+        wanted = replicas[minute % len(replicas)]
+        lead.append(Minute(wanted, combined(shares, wanted, 10.0)))
+        if len(lead) == LEAD_MINUTES:
+            shares = judged(shares, lead, needed, price)
+            lead = lead[1:]
     return shares
 
 
@@ -37,11 +56,22 @@ def test_options_that_add_what_is_never_needed_are_not_followed():
     assert round(combined(shares, wanting(20.0), 10.0).after[-1]) == 10
 
 
+def test_an_option_that_lets_its_replicas_go_before_they_are_needed_is_not_followed():
+    for_one_minute_in_four = (wanting(0.0), wanting(0.0), wanting(0.0), wanting(20.0, only=1))
+    shares = after(3 * 1440, *for_one_minute_in_four, needed=20.0)
+    assert round(combined(shares, wanting(20.0, only=1), 10.0).after[-1]) == 10
+
+
+def test_the_price_is_that_of_the_replicas_without_the_forecast():
+    """An option that doubles them costs as much with 10 replicas as with 1,000."""
+    few = [Minute(wanting(20.0), combined(START, wanting(20.0), 10.0))]
+    many = [Minute(wanting(2_000.0), combined(START, wanting(2_000.0), 1_000.0))]
+    assert judged(START, few, 10.0, 0.5)[0] == pytest.approx(judged(START, many, 1_000.0, 0.5)[0])
+
+
 def test_a_new_best_option_is_found_within_an_hour():
-    shares = after(3 * 1440, wanting(20.0, only=1), needed=10.0)
-    for _ in range(60):
-        found = combined(shares, wanting(20.0, only=1), 10.0)
-        shares = judged(shares, wanting(20.0, only=1), found, 20.0, 0.03)
+    quiet = after(3 * 1440, wanting(20.0, only=1), needed=10.0)
+    shares = after(60, wanting(20.0, only=1), needed=20.0, shares=quiet)
     assert combined(shares, wanting(20.0, only=1), 10.0).after[-1] > 19.0
 
 
