@@ -63,6 +63,17 @@ class Rollout(Extension[str, None]):
         held = proposed if found != proposed else None
         draft.add(_remark(rules, in_progress=True, would_be=held))
 
+    def stabilized(self, rules: str, draft: Draft) -> None:
+        """Neither a forecast nor an earlier recommendation, which the rate had limited, scales up what is held."""
+        replicas = draft.turn.current_replicas
+        if rules != RolloutPolicy.HOLD_UP or draft.replicas <= replicas:
+            return
+        if _newest_revision([each for each in draft.turn.pods if each.is_live]):
+            remark = _remark(rules, in_progress=True, would_be=draft.replicas)
+            otherwise = f"Otherwise, the replica count would be {draft.replicas}."
+            draft.add(msgspec.structs.replace(remark, detail=otherwise))
+            draft.replicas = replicas
+
 
 def _leave_out_surge(draft: Draft, surge: frozenset[str], proposed: int) -> None:
     """Evaluate the metrics with fewer pods."""

@@ -265,7 +265,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
     def _decided(self, rules: CandidateRules, before: CandidateState, draft: Draft) -> Draft:
         """The decision of the candidate; `proposed` is None if its metrics do not allow one."""
         turn = self._turn(rules, draft.turn, before.memory)
-        turn = msgspec.structs.replace(turn, parts=(*turn.parts, *_shared(draft)))
+        turn = msgspec.structs.replace(turn, parts=(*_shared(draft), *turn.parts))
         return compute(turn, turn.signals_of(rules.metrics))
 
 

@@ -11,10 +11,12 @@ from scaler.algorithm.readings import ExternalValues
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
-from scaler.api.autoscaler import Behavior
+from scaler.api.autoscaler import Behavior, CandidateSpec
+from scaler.api.candidate import CandidateStep
 from scaler.api.extension_spec import PodReadiness
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
+from tests.unit.scaler.extensions.forecast.expected_forecasts import expecting, forecasting
 from tests.unit.scaler.objects import (
     NOW,
     average,
@@ -24,6 +26,7 @@ from tests.unit.scaler.objects import (
     observed,
     of_pods,
     pod,
+    recommended,
     replaced,
     rules,
     samples,
@@ -34,6 +37,7 @@ from wire.api.meta import time_from_unix
 
 LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 FREE = Behavior(scale_up=rules(), scale_down=rules())
+ALL_AT_ONCE = (CandidateStep(weight_percent=100, hold_seconds=60),)
 
 
 def of_revision(revision, name, *, created_seconds_ago, label="pod-template-hash", **changes):
@@ -173,3 +177,33 @@ def test_it_never_scales_down_and_never_goes_beyond_the_hpa(rollout, olds, news,
     else:
         assert replicas <= found <= hpa
         assert rollout != "HoldUp" or found == replicas
+
+
+def held_up(of, load, memory, *, target_pods):
+    of = replaced(of, pod_readiness=PodReadiness(rollout="HoldUp"))
+    return decided(
+        observed(of, replicas=5),
+        (ExternalValues((load * 1000,)),),
+        memory=memory,
+        settings=LA,
+        target_pods=target_pods,
+    )
+
+
+@pytest.mark.parametrize(("target_pods", "expected"), [((*old(5), *new(1)), 5), (tuple(old(5)), 7)])
+@pytest.mark.parametrize("candidate", [None, CandidateSpec(steps=ALL_AT_ONCE)])
+def test_a_forecast_does_not_scale_up_what_is_held(target_pods, expected, candidate):
+    of = replaced(forecasting(), candidate=candidate)
+    found = held_up(of, 50, expecting(of, 70.0), target_pods=target_pods)
+    assert found.desired_replicas == expected
+
+
+@pytest.mark.parametrize(("target_pods", "expected"), [((*old(5), *new(1)), 5), (tuple(old(5)), 9)])
+def test_an_earlier_recommendation_does_not_scale_up_what_is_held(target_pods, expected):
+    """Without `behavior`, the highest recommendation of the window counts, which may have been limited by the rate."""
+    of = spec(external(average("10")))
+    found = held_up(of, 50, recommended((9, 60)), target_pods=target_pods)
+    assert found.desired_replicas == expected
+    if expected == 5:
+        text = explain(found.derivation, EXTENSIONS)
+        assert "Otherwise, the replica count would be 9." in text
