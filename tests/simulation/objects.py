@@ -3,10 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.simulation.learned_forecast import learned_status
-
 from tests.simulation.cluster import Cluster, Document
 from tests.simulation.fields import Fields, Window
+from tests.simulation.learned_forecast import learned_status
 from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.metrics_apis import (
     CANDIDATE_RATIO,

@@ -5,9 +5,9 @@ import time
 
 import msgspec
 import pytest
-from benchmarks.compressed_day.learned_days import learned_days
 
 from benchmarks.compressed_day.compressed_time import CompressedLoop, CompressedTime
+from benchmarks.compressed_day.learned_days import learned_days
 from benchmarks.compressed_day.outcome import (
     RELIABLE,
     SUSPENDED,
