@@ -119,24 +119,28 @@ def exit_code(rules: Sequence[MigratedRule]) -> int:
 
 def sentences(rules: Sequence[MigratedRule]) -> Iterator[str]:
     """One for each rule that is replaced, and one for each cause for which rules are kept, where the first of them is."""
-    kept: dict[str, list[MigratedRule]] = {}
+    done: dict[str, list[MigratedRule]] = {}
     for rule in rules:
-        kept.setdefault(rule.problem, []).append(rule)
+        if rule.is_done:
+            done.setdefault(rule.problem, []).append(rule)
     for rule in rules:
         if not rule.problem:
             yield _replaced(rule)
-        elif rule is kept[rule.problem][0]:
-            yield _kept(kept[rule.problem])
+        elif not rule.is_done:
+            yield f"{rule.path} is kept: {rule.problem}"
+        elif rule is done[rule.problem][0]:
+            yield _done(done[rule.problem])
 
 
-def _kept(rules: Sequence[MigratedRule]) -> str:
-    """All of them for the same cause."""
+def _done(rules: Sequence[MigratedRule]) -> str:
+    """All of them stay for the same cause."""
     one = len(rules) == 1
     names = some([rule.path for rule in rules])
-    sentence = f"{names} {'is' if one else 'are'} kept: {rules[0].problem}"
-    if rules[0].is_done:
-        sentence += f". {'It works' if one else 'They work'} unchanged; nothing has to be done"
-    return sentence
+    works = "It works" if one else "They work"
+    cause = rules[0].problem
+    return (
+        f"{names} {'is' if one else 'are'} kept: {cause}. {works} unchanged; nothing has to be done"
+    )
 
 
 def _replaced(rule: MigratedRule) -> str:

@@ -115,12 +115,16 @@ class _Scale(msgspec.Struct, frozen=True):
 async def metric_paths(
     autoscaler: Autoscaler, client: KubeClient, mapper: RestMapper
 ) -> tuple[MetricPath, ...]:
-    """The requests of an autoscaler; raises `StatusError` and `Unavailable`."""
+    """The requests of an autoscaler. A formula has none of its own: its inputs are other metrics of the spec.
+
+    Raises `StatusError` and `Unavailable`.
+    """
     spec = await _spec(autoscaler, client)
     selector = await _target_selector(autoscaler.namespace, spec.scale_target_ref, client, mapper)
     return tuple(
         _metric_path(metric, autoscaler.namespace, selector, mapper)
         for metric in spec.metrics or (_CPU,)
+        if metric.type != "Formula"
     )
 
 

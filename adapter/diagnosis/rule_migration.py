@@ -185,7 +185,10 @@ def _described(metric: Metric) -> tuple[GroupResource, ...]:
     """Every kind of object for which the rule serves the metric, except namespaces: named metrics do not support these."""
     kinds = [each for each in metric.resources if each != str(NAMESPACES)]
     if not kinds:
-        raise NotReplaceable(f"{metric.name} describes namespaces only")
+        raise NotMigrated(
+            f"{metric.name} describes namespaces only, which named metrics do not. If a label of its series names another object, map it "
+            "in `overrides`, or name the cluster with --kubeconfig; otherwise the rule works unchanged"
+        )
     return tuple(map(GroupResource.parse, kinds))
 
 

@@ -60,7 +60,13 @@ class PrometheusMetrics:
             return {"name": name, "query": query}
         kind = self._described["kind"].lower()
         labeled = _labeled(query, {"namespace": self._namespace, kind: self._described["name"]})
-        return {"name": name, "describes": _resource(self._described), "query": labeled}
+        return {
+            "name": name,
+            "describes": _resource(self._described),
+            "query": labeled,
+            # The adapter derives the label of an object from the plural, which may be irregular.
+            "labels": {"object": kind, "namespace": "namespace"},
+        }
 
     def _metric(
         self, index: int, name: str, trigger: Mapping[str, Any], metadata: Mapping[str, Any]
@@ -107,6 +113,8 @@ def _resource(described: Json) -> str:
 
 def _labeled(query: str, labels: Mapping[str, str]) -> str:
     """The query with these labels of its result, which says what object it is about."""
+    if "#" in query:
+        query = f"{query}\n"  # It may end with a comment.
     for label, value in labels.items():
         query = f'label_replace({query}, "{label}", "{value}", "", "")'
     return query

@@ -39,13 +39,24 @@ def from_scaled_object(
         raise Unconvertible(f"{original}: apiVersion is not {API_VERSION}")
     remarks = Remarks(original)
     target = _target(given)
+    if as_objects and not (scaled_object.get("metadata") or {}).get("namespace"):
+        raise Unconvertible(
+            f"{original}: metadata.namespace is missing. With --as-objects, the query of a metric says in which namespace the scale "
+            "target is: add it to the manifest"
+        )
+    if as_objects and not target["apiVersion"].startswith("apps/"):
+        remarks.add(
+            "spec.scaleTargetRef",
+            f"the plural of {target['kind']} in `describes` of its metrics is a guess",
+            "Compare it with `kubectl api-resources`.",
+        )
     prometheus = PrometheusMetrics(scaled_object, remarks, described=target if as_objects else None)
     triggers = given.get("triggers") or []
     metrics = _metrics(triggers, prometheus, remarks)
     if not metrics:
         raise Unconvertible(
             f"{original}: none of its triggers ({_types(given)}) has a counterpart. Leave it to KEDA, or "
-            "export the value to Prometheus and use an External metric"
+            "export the value to Prometheus and use a metric of it"
         )
     spec: Json = {"mode": "DryRun"} if dry_run else {}
     if suspension := _suspension(scaled_object, remarks):
@@ -96,7 +107,7 @@ def _metrics(
                 remarks.add(
                     f"spec.triggers[{index}]",
                     f"a trigger of type {kind} has no counterpart",
-                    "Export the value to Prometheus and add an External metric, or leave this object to KEDA.",
+                    "Export the value to Prometheus and add a metric of it, or leave this object to KEDA.",
                 )
     return found
 

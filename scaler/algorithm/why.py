@@ -323,8 +323,16 @@ def _all_of(failed: int) -> str:
 def _amount(metric: MetricDerivation, value_milli: int | None) -> str:
     if value_milli is None:
         return "unknown"
-    is_memory = metric.name.startswith("memory ") or metric.target.endswith("i")
-    return _bytes(value_milli / 1000) if is_memory else format_milli(value_milli)
+    is_memory = metric.name.startswith("memory ") and not metric.target.endswith(_DECIMAL)
+    return (
+        _bytes(value_milli / 1000)
+        if is_memory or metric.target.endswith("i")
+        else format_milli(value_milli)
+    )
+
+
+_DECIMAL = ("k", "M", "G", "T")
+"""Suffixes of a target whose value has no binary ones either."""
 
 
 def _bytes(amount: float) -> str:

@@ -31,10 +31,11 @@ DECIDING: Extensions = (
     Formulas(),
     Fallback(),
     ActualRequests(),
+    # Before what may hold a scale-up that it causes.
+    Panic(),
     Rollout(),
     HottestRevision(),
     ScaleToZero(),
-    Panic(),
     Futility(),
 )
 """What changes how metrics become a count. A candidate decides with the same."""

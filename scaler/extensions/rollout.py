@@ -63,16 +63,19 @@ class Rollout(Extension[str, None]):
         held = proposed if found != proposed else None
         draft.add(_remark(rules, in_progress=True, would_be=held))
 
-    def stabilized(self, rules: str, draft: Draft) -> None:
-        """Neither a forecast nor an earlier recommendation, which the rate had limited, scales up what is held."""
-        replicas = draft.turn.current_replicas
-        if rules != RolloutPolicy.HOLD_UP or draft.replicas <= replicas:
+    def bounded(self, rules: str, draft: Draft) -> None:
+        """Neither a forecast, a panic nor an earlier recommendation scales up what is held; `minReplicas` does."""
+        turn, wanted = draft.turn, draft.replicas
+        most = max(turn.current_replicas, turn.policy.min_replicas)
+        if rules != RolloutPolicy.HOLD_UP or wanted <= most:
             return
-        if _newest_revision([each for each in draft.turn.pods if each.is_live]):
-            remark = _remark(rules, in_progress=True, would_be=draft.replicas)
-            otherwise = f"Otherwise, the replica count would be {draft.replicas}."
-            draft.add(msgspec.structs.replace(remark, detail=otherwise))
-            draft.replicas = replicas
+        if not _newest_revision([each for each in turn.pods if each.is_live]):
+            return
+        draft.replicas = most
+        if not draft.remarks[ConditionType.ROLLOUT_HELD].holds:
+            remark = _remark(rules, in_progress=True, would_be=wanted)
+            detail = f"A forecast, a panic or an earlier recommendation would set {wanted}."
+            draft.add(msgspec.structs.replace(remark, detail=detail))
 
 
 def _leave_out_surge(draft: Draft, surge: frozenset[str], proposed: int) -> None:

@@ -39,10 +39,19 @@ async def test_rules_that_are_kept_for_one_reason_have_one_sentence_with_what_to
 @pytest.mark.parametrize(
     ("rules", "code"), [((REPLACED,), 0), ((REPLACED, UNTESTED), 1)], ids=["none", "no series"]
 )
-async def test_a_rule_that_cannot_be_replaced_does_not_make_the_result_incomplete(rules, code):
+async def test_rules_that_stay_for_good_do_not_change_the_exit_code(rules, code):
     kept = await external_rules()
     assert exit_code(rules) == code
     assert exit_code((*rules, *kept)) == code
+
+
+def test_each_rule_with_something_to_fix_has_its_own_sentence():
+    problem = "Prometheus has no series for it"
+    rules = [MigratedRule(path=f"rules[{each}]", problem=problem) for each in range(2)]
+    assert list(sentences(rules)) == [
+        f"rules[0] is kept: {problem}",
+        f"rules[1] is kept: {problem}",
+    ]
 
 
 async def test_what_is_kept_stays_in_the_configuration():

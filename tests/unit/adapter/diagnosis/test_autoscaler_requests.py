@@ -62,3 +62,20 @@ async def test_an_autoscaler_without_metrics_reads_cpu():
     [cpu] = await metric_paths(Autoscaler("shop", "web", ("la",)), cluster, cluster)
     assert cpu.title == "Resource metric cpu"
     assert cpu.path == "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods?labelSelector=app%3Dweb"
+
+
+class WithFormula(WithoutMetrics):
+    async def get(self, path, params=None, *, accept=""):
+        if path.endswith("/scale"):
+            return await super().get(path)
+        return (
+            b'{"spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web", "apiVersion": "apps/v1"}, "metrics": ['
+            b'{"type": "External", "name": "a", "external": {"metric": {"name": "queue"}}}, '
+            b'{"type": "Formula", "formula": {"expression": "a / 2"}}]}}'
+        )
+
+
+async def test_a_formula_has_no_request_of_its_own():
+    server = WithFormula()
+    found = await metric_paths(Autoscaler("shop", "web", ("la",)), server, server)
+    assert [each.title for each in found] == ["External metric queue"]

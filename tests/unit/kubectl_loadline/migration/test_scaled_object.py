@@ -129,6 +129,7 @@ def test_as_objects_a_trigger_becomes_a_metric_of_the_scale_target(target, resou
     assert spec["minReplicas"] == 0
     file = yaml.safe_dump({"metrics": list(found.metrics), "backends": list(found.backends)})
     [rule] = parse(file).rules
+    assert found.metrics[0]["labels"] == {"object": label, "namespace": "namespace"}
     assert (str(rule.describes), rule.object_label, rule.namespace_label) == (
         resource,
         label,
@@ -162,6 +163,37 @@ def test_the_documentation_shows_what_is_written_as_objects():
     [rule] = found.metrics
     [shown] = values["rules"]["metrics"]
     assert rule == {**shown, "backend": "prometheus-monitoring"}
+
+
+def test_as_objects_the_label_of_an_irregular_plural_is_that_of_the_query():
+    target = {"apiVersion": "example.com/v1", "kind": "Redis", "name": "cache"}
+    found = converted(prometheus(), as_objects=True, scaleTargetRef=target)
+    file = yaml.safe_dump({"metrics": list(found.metrics), "backends": list(found.backends)})
+    [rule] = parse(file).rules
+    assert rule.object_label == "redis"
+    assert '"redis", "cache"' in rule.query
+    assert [each.field for each in found.remarks] == ["spec.scaleTargetRef"]
+
+
+def test_as_objects_a_query_may_end_with_a_comment():
+    found = converted(prometheus("sum(a) # of all queues"), as_objects=True)
+    file = yaml.safe_dump({"metrics": list(found.metrics), "backends": list(found.backends)})
+    [rule] = parse(file).rules
+    assert "sum(a) # of all queues\n, " in rule.query
+
+
+def test_as_objects_a_namespace_is_needed():
+    scaled_object = {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": "worker"},
+        "spec": {"scaleTargetRef": {"name": "worker"}, "triggers": [prometheus()]},
+    }
+    with pytest.raises(Unconvertible, match=r"metadata\.namespace is missing"):
+        from_scaled_object(scaled_object, dry_run=True, as_objects=True)
+    assert (
+        from_scaled_object(scaled_object, dry_run=True).autoscaler["metadata"]["name"] == "worker"
+    )
 
 
 def test_as_objects_the_target_is_written_without_aliases():

@@ -17,6 +17,7 @@ from scaler.api.extension_spec import PodReadiness
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.extensions.forecast.expected_forecasts import expecting, forecasting
+from tests.unit.scaler.extensions.test_panic import panicking, with_panic
 from tests.unit.scaler.objects import (
     NOW,
     average,
@@ -206,4 +207,25 @@ def test_an_earlier_recommendation_does_not_scale_up_what_is_held(target_pods, e
     assert found.desired_replicas == expected
     if expected == 5:
         text = explain(found.derivation, EXTENSIONS)
-        assert "Otherwise, the replica count would be 9." in text
+        assert "A forecast, a panic or an earlier recommendation would set 9." in text
+
+
+def test_what_the_metrics_propose_is_said_if_they_want_more():
+    of = spec(external(average("10")))
+    found = held_up(of, 90, recommended((7, 60)), target_pods=(*old(5), *new(1)))
+    assert found.desired_replicas == 5
+    assert "With them, the metrics propose 9." in explain(found.derivation, EXTENSIONS)
+
+
+@pytest.mark.parametrize(
+    ("target_pods", "expected"), [((*old(5), *new(1)), 5), (tuple(old(5)), 20)]
+)
+def test_a_panic_does_not_scale_up_what_is_held(target_pods, expected):
+    found = held_up(with_panic(), 50, panicking(20, 30), target_pods=target_pods)
+    assert found.desired_replicas == expected
+
+
+def test_a_higher_minimum_is_not_held():
+    of = spec(external(average("10")), min_replicas=8)
+    found = held_up(of, 50, recommended((5, 60)), target_pods=(*old(5), *new(1)))
+    assert found.desired_replicas == 8
