@@ -226,7 +226,7 @@ def test_check_tries_the_configuration_that_is_running(loadline):
 def test_status_lists_what_every_autoscaler_wants(loadline):
     lines = loadline("status", "-A").splitlines()
     assert lines[0].split()[:4] == ["NAMESPACE", "NAME", "TARGET", "MIN"]
-    assert " ".join(lines[1].split()[:8]) == "shop la/web Deployment/web 1 9 4 4 Enforce"
+    assert " ".join(lines[1].split()[:7]) == "shop la/web Deployment/web 1 9 4 4"
     [row] = json.loads(loadline("status", "-A", "-o", "json"))["autoscalers"]
     assert (row["current"], row["desired"]) == (4, 4)
 
