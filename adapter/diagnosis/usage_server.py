@@ -9,24 +9,10 @@ from adapter.diagnosis.autoscaler_requests import USAGE
 from adapter.diagnosis.explanation import Explanation
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable
-from wire.kube.api_services import PATH, APIServiceSpec
+from wire.kube.api_services import PATH, APIService
 from wire.kube.requests import Reader
 
 API_SERVICE: Final = f"{PATH}/v1beta1.metrics.k8s.io"
-
-
-class _Condition(msgspec.Struct, frozen=True):
-    type: str
-    status: str
-
-
-class _Status(msgspec.Struct, frozen=True):
-    conditions: tuple[_Condition, ...] = ()
-
-
-class _APIService(msgspec.Struct, frozen=True):
-    spec: APIServiceSpec
-    status: _Status = _Status()
 
 
 async def with_server_of_usage(
@@ -51,9 +37,8 @@ def _is_unserved_usage(explanation: Explanation) -> bool:
 async def _service(cluster: Reader) -> str:
     """`namespace/name`; empty if it is not known, or not available, as when it leads to an adapter without these rules."""
     try:
-        found = kube_json.decode(await cluster.get(API_SERVICE), _APIService)
+        found = kube_json.decode(await cluster.get(API_SERVICE), APIService)
     except (StatusError, Unavailable):
         return ""
     service = found.spec.service
-    is_available = _Condition("Available", "True") in found.status.conditions
-    return f"{service.namespace}/{service.name}" if service and is_available else ""
+    return f"{service.namespace}/{service.name}" if service and found.is_available else ""

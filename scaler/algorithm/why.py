@@ -323,12 +323,10 @@ def _all_of(failed: int) -> str:
 def _amount(metric: MetricDerivation, value_milli: int | None) -> str:
     if value_milli is None:
         return "unknown"
-    is_memory = metric.name.startswith("memory ") and not metric.target.endswith(_DECIMAL)
-    return (
-        _bytes(value_milli / 1000)
-        if is_memory or metric.target.endswith("i")
-        else format_milli(value_milli)
-    )
+    in_decimals = metric.target.endswith(_DECIMAL) or not metric.name.startswith("memory ")
+    if in_decimals and not metric.target.endswith("i"):
+        return format_milli(value_milli)
+    return _bytes(value_milli / 1000)
 
 
 _DECIMAL = ("k", "M", "G", "T")

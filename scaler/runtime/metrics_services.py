@@ -40,27 +40,6 @@ class Address(msgspec.Struct, frozen=True):
         return "/".join(self.service)
 
 
-class _Condition(msgspec.Struct, frozen=True):
-    type: str = ""
-    status: str = ""
-
-
-class _Status(msgspec.Struct, frozen=True):
-    conditions: tuple[_Condition, ...] = ()
-
-
-class _Registration(APIService, frozen=True):
-    """An APIService, with what kube-apiserver says of its Service."""
-
-    status: _Status = _Status()
-
-    @property
-    def is_available(self) -> bool:
-        return any(
-            (each.type, each.status) == ("Available", "True") for each in self.status.conditions
-        )
-
-
 class MetricsServices:
     """Implements the part of the APIServices in a direct connection. Run `run()` as a task."""
 
@@ -78,7 +57,7 @@ class MetricsServices:
         self._on_change = on_change
         self._on_available = on_available
         self._cache = WatchCache(
-            client, API_SERVICES, _Registration, on_change=self._changed, monotonic=monotonic
+            client, API_SERVICES, APIService, on_change=self._changed, monotonic=monotonic
         )
         self._found: dict[str, Address | str] = {}
         """By the name of the APIService; a text says why there is no address."""
@@ -118,7 +97,7 @@ class MetricsServices:
             )
         return None
 
-    def _changed(self, old: _Registration | None, new: _Registration | None) -> None:
+    def _changed(self, old: APIService | None, new: APIService | None) -> None:
         named = new or old
         if named is None or named.metadata.name.partition(".")[2] not in GROUPS:
             return
@@ -133,7 +112,7 @@ class MetricsServices:
         elif isinstance(now, Address) and _is_back(old, new):
             self._on_available(now)
 
-    def _place(self, registration: _Registration) -> Address | str | None:
+    def _place(self, registration: APIService) -> Address | str | None:
         """Of a Service that is to be connected to; why not; or None if it is none of those."""
         service, options = registration.spec.service, self._options
         if service is None:
@@ -152,5 +131,5 @@ class MetricsServices:
         return Address(named, url, pem)
 
 
-def _is_back(old: _Registration | None, new: _Registration | None) -> bool:
+def _is_back(old: APIService | None, new: APIService | None) -> bool:
     return new is not None and new.is_available and not (old is not None and old.is_available)

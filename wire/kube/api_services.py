@@ -27,11 +27,30 @@ class APIServiceSpec(msgspec.Struct, frozen=True, rename="camel"):
     insecure: bool = msgspec.field(default=False, name="insecureSkipTLSVerify")
 
 
+class Condition(msgspec.Struct, frozen=True):
+    """Of an APIService."""
+
+    type: str = ""
+    status: str = ""
+
+
+class APIServiceStatus(msgspec.Struct, frozen=True):
+    """What kube-apiserver says of the Service."""
+
+    conditions: tuple[Condition, ...] = ()
+
+
 class APIService(msgspec.Struct, frozen=True):
     """The fields of an `apiregistration.k8s.io/v1` APIService that are read here."""
 
     metadata: NameAndLabels
     spec: APIServiceSpec
+    status: APIServiceStatus = APIServiceStatus()
+
+    @property
+    def is_available(self) -> bool:
+        """Whether kube-apiserver reaches the Service."""
+        return Condition("Available", "True") in self.status.conditions
 
     def accepts(self, certificate: bytes) -> bool:
         """Whether kube-apiserver accepts this certificate (PEM)."""

@@ -265,7 +265,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
     def _decided(self, rules: CandidateRules, before: CandidateState, draft: Draft) -> Draft:
         """The decision of the candidate; `proposed` is None if its metrics do not allow one."""
         turn = self._turn(rules, draft.turn, before.memory)
-        # In the order of the list of extensions: a rollout holds what a forecast adds.
+        # First, as in the list of extensions: others may hold what they add.
         turn = msgspec.structs.replace(turn, parts=(*_shared(draft), *turn.parts))
         return compute(turn, turn.signals_of(rules.metrics))
 
