@@ -1,4 +1,4 @@
-"""The cost of a reconcile with the real adapter and Prometheus, with and without streamed metrics, compared with kube-controller-manager.
+"""The cost of a reconcile with the real adapter and Prometheus, by the way in which metrics are read, compared with kube-controller-manager.
 
 Every autoscaler is on the External metric of its own selector; each target has three pods. As in `scaler_syncs`, every target must
 reach the replicas for its metric and keep them. While the metrics are constant, every status of an HPA must be the one that
@@ -17,7 +17,9 @@ from testbed.programs import CRD
 
 AUTOSCALERS = 500
 SCRAPE_SECONDS = 1.0
-STREAMED, LOAD_AUTOSCALERS = "Loadline, streamed", "Loadline, streamed, LoadAutoscalers"
+WITHOUT_STREAM = "Loadline, without a stream"  # as with any other adapter
+THROUGH = "Loadline, through kube-apiserver"
+LOAD_AUTOSCALERS = "Loadline, LoadAutoscalers"
 # Shorter than any program can keep.
 MAXIMUM_RATE_PERIOD_SECONDS = 0.02
 CASES = (
@@ -49,13 +51,19 @@ def run(options: Options, report: Report) -> Result:
 
 def _rounds(found: AdapterEnvironment, options: Options) -> Iterator[Round]:
     targets = found.bench.targets
-    stream = (*found.scaler_flags, "--stream-metrics")
+    # The defaults. They are written out so that the turn begins when they are in effect.
+    default = (*found.scaler_flags, "--adapter-connection=auto", "--stream-metrics=auto")
     environment = Environment(
         found.bench,
         found.count,
         metrics_pid=found.adapter.process.process.pid,
         set_changing=lambda changing: found.load.reset(changing=changing),
-        flags={STREAMED: stream, LOAD_AUTOSCALERS: stream},
+        flags={
+            LOADLINE: default,
+            WITHOUT_STREAM: (*default, "--stream-metrics=never"),
+            THROUGH: ("--adapter-connection=never",),
+            LOAD_AUTOSCALERS: default,
+        },
     )
 
     cases = CASES if found.count <= MAXIMUM_RATE_AUTOSCALERS_MAX else CASES[:1]
@@ -75,6 +83,6 @@ def _rounds(found: AdapterEnvironment, options: Options) -> Iterator[Round]:
                         expected = expected or dict(targets.statuses())
                         assert targets.statuses() == expected, f"{name}: another status"
 
-    yield from turns(UPSTREAM, LOADLINE, STREAMED)
+    yield from turns(UPSTREAM, LOADLINE, WITHOUT_STREAM, THROUGH)
     targets.replace_autoscalers(LOAD_AUTOSCALER)
     yield from turns(LOAD_AUTOSCALERS)

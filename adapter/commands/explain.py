@@ -15,7 +15,7 @@ from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_s
 from adapter.config import ConfigError
 from adapter.diagnosis.autoscaler_requests import Autoscaler, MetricPath, metric_paths, target_of
 from adapter.diagnosis.explanation import Explanation, ExplanationList
-from adapter.diagnosis.usage_server import with_server_of_usage
+from adapter.diagnosis.serving_service import unserved, with_serving_service
 from adapter.runtime.explaining import local_explainer, running_explainer
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.api.status import StatusError, Unavailable
@@ -123,8 +123,13 @@ async def _explained(given: _Given) -> tuple[tuple[MetricPath, ...], tuple[Expla
                 )
             )
         explanations = tuple([await explain_path(each.path) for each in metrics])
-        if cluster is not None:
-            explanations = await with_server_of_usage(explanations, cluster)
+        if unserved(explanations):
+            # A path alone is explained without a cluster, which may then not be reachable.
+            with contextlib.suppress(ConnectionConfigError):
+                if cluster is None:
+                    of_file = _cluster(given.kubeconfig, given.context)
+                    cluster = await stack.enter_async_context(of_file)
+                explanations = await with_serving_service(explanations, cluster)
         return metrics, explanations
 
 

@@ -19,7 +19,7 @@ from benchmarks.compressed_day.outcome import (
     outcome_of,
     table,
 )
-from benchmarks.compressed_day.played_load import Timetable, played, synthetic_trace
+from benchmarks.compressed_day.played_load import SHAPES, Timetable, played, synthetic_trace
 from benchmarks.compressed_day.programs import started
 from benchmarks.compressed_day.recording import record
 from benchmarks.forecast import recorded
@@ -30,7 +30,7 @@ DELAY_METRIC = "loadline_scaler_reconcile_delay_seconds"
 def main() -> int:
     """Returns the exit code: 1 if the forecast or the programs did not do what they must."""
     given = _arguments()
-    trace = synthetic_trace() if given.trace is None else recorded(given.trace)
+    trace = synthetic_trace(given.load) if given.trace is None else recorded(given.trace)
     timetable = Timetable(
         begins=given.begin, normal=given.normal, shifted=given.shifted, returned=given.returned
     )
@@ -70,6 +70,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compressed_day")
     add = parser.add_argument
     add("--trace", type=Path, help="CSV file: Unix seconds, load (default: a synthetic load)")
+    add("--load", choices=tuple(SHAPES), default="daily", help="the synthetic load (default daily)")
     add("--speed", type=float, default=240.0, help="compressed seconds per second (default 240)")
     add("--start-up", type=float, default=180.0, help="of a pod, in seconds (default 180)")
     add("--begin", type=float, default=0.0, help="hour of the ninth day to begin (default 0)")

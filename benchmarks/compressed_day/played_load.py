@@ -1,6 +1,8 @@
 """PURE  What is played: the days of a load, one part of which is at another level."""
 
 import math
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -11,6 +13,7 @@ MINUTES_PER_DAY = 1440
 LEARNED_DAYS = 8
 SYNTHETIC_DAYS = 11
 SHIFT_FACTOR = 1 / 3
+BATCH_EVERY_MINUTES = 240
 # A Friday, 00:00 UTC.
 SYNTHETIC_START = 20_000 * MINUTES_PER_DAY * STEP_SECONDS
 
@@ -50,10 +53,11 @@ class PlayedLoad(msgspec.Struct, frozen=True, kw_only=True):
         return math.ceil(self.at(unix_seconds) / self.served_per_replica)
 
 
-def synthetic_trace() -> Trace:
-    """The same load each day."""
-    loads = tuple(_synthetic(minute) for minute in range(SYNTHETIC_DAYS * MINUTES_PER_DAY))
-    return Trace(name="synthetic daily load", start_unix_seconds=SYNTHETIC_START, loads=loads)
+def synthetic_trace(shape: str) -> Trace:
+    """The same load each day: one of `SHAPES`."""
+    load = SHAPES[shape]
+    loads = tuple(load(minute) for minute in range(SYNTHETIC_DAYS * MINUTES_PER_DAY))
+    return Trace(name=f"synthetic {shape} load", start_unix_seconds=SYNTHETIC_START, loads=loads)
 
 
 def played(trace: Trace, timetable: Timetable) -> PlayedLoad:
@@ -77,11 +81,25 @@ def played(trace: Trace, timetable: Timetable) -> PlayedLoad:
     )
 
 
-def _synthetic(minute: int) -> float:
-    """From 200 at night to 700 within ten minutes at eight, and back in the evening, with some percent of noise."""
+def _daily(minute: int) -> float:
+    """From 200 at night to 700 within ten minutes at eight, and back in the evening."""
     of_day = minute % MINUTES_PER_DAY
     morning, evening = (_sigmoid(each) for each in ((of_day - 480) / 2.5, (1140 - of_day) / 30))
-    value = 200 + 500 * morning * evening
+    return _with_noise(200 + 500 * morning * evening, minute)
+
+
+def _batch(minute: int) -> float:
+    """100; from one minute to the next 700, every four hours on the hour, for 40 or 47 minutes."""
+    number, since = divmod(minute, BATCH_EVERY_MINUTES)
+    length = 40 + 7 * number * number % 21
+    return _with_noise(700 if since < length else 100, minute)
+
+
+SHAPES: Final[Mapping[str, Callable[[int], float]]] = {"daily": _daily, "batch": _batch}
+
+
+def _with_noise(value: float, minute: int) -> float:
+    """Some percent, the same in each run."""
     return value * (1 + 0.02 * math.sin(minute * 12.9898) + 0.03 * math.sin(minute / 7))
 
 

@@ -22,6 +22,7 @@ from kubectl_loadline.page.series import History
 from kubectl_loadline.page.sliders import sliders
 from kubectl_loadline.page.verdict import verdict
 from kubectl_loadline.status.row import LIMITS, Row
+from scaler.algorithm.why import bytes_text
 from scaler.api.autoscaler import Autoscaler, metrics_of
 from scaler.api.kinds import WatchedKind
 from scaler.extensions import EXTENSIONS
@@ -181,17 +182,19 @@ def values_of(query: Mapping[str, str]) -> dict[str, str]:
     return values | dict.fromkeys(failing, "fails")
 
 
-def amount(value_milli: int | None) -> str:
-    """A decimal number where it is exact and short, else a quantity."""
+def amount(value_milli: int | None, is_in_bytes: bool = False) -> str:
+    """Bytes with a suffix of memory; else a decimal number where it is exact and short, or a quantity."""
     if value_milli is None:
         return "unknown"
+    if is_in_bytes:
+        return bytes_text(value_milli / 1000)
     return f"{value_milli / 1000:g}" if abs(value_milli) < 10**9 else format_milli(value_milli)
 
 
-def about(value_milli: int) -> str:
+def about(value_milli: int, is_in_bytes: bool = False) -> str:
     """An amount of three digits."""
     digits = max(0, len(str(abs(value_milli))) - 3)
-    return amount(round(value_milli, -digits))
+    return amount(round(value_milli, -digits), is_in_bytes)
 
 
 def ago(seconds: float) -> str:

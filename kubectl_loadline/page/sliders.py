@@ -7,6 +7,7 @@ import msgspec
 from scaler.algorithm.amounts import milli
 from scaler.algorithm.derivation import Derivation, MetricDerivation
 from scaler.algorithm.simulated_readings import names_of
+from scaler.algorithm.why import is_in_bytes
 from scaler.api.autoscaler import MetricSourceType, MetricSpec, MetricTarget
 
 RANGE_OF_TARGET = 3
@@ -26,6 +27,7 @@ class Slider(msgspec.Struct, frozen=True, kw_only=True):
     value_milli: int | None
     target_milli: int
     max_milli: int
+    is_in_bytes: bool
 
 
 def sliders(metrics: Sequence[MetricSpec], derivation: Derivation) -> tuple[Slider, ...]:
@@ -57,6 +59,7 @@ def _slider(metric: MetricSpec, name: str, step: MetricDerivation | None, replic
         value_milli=value,
         target_milli=target,
         max_milli=most,
+        is_in_bytes=step is not None and is_in_bytes(step),
     )
 
 

@@ -323,17 +323,21 @@ def _all_of(failed: int) -> str:
 def _amount(metric: MetricDerivation, value_milli: int | None) -> str:
     if value_milli is None:
         return "unknown"
-    in_decimals = metric.target.endswith(_DECIMAL) or not metric.name.startswith("memory ")
-    if in_decimals and not metric.target.endswith("i"):
-        return format_milli(value_milli)
-    return _bytes(value_milli / 1000)
+    return bytes_text(value_milli / 1000) if is_in_bytes(metric) else format_milli(value_milli)
 
 
 _DECIMAL = ("k", "M", "G", "T")
 """Suffixes of a target whose value has no binary ones either."""
 
 
-def _bytes(amount: float) -> str:
+def is_in_bytes(metric: MetricDerivation) -> bool:
+    """Whether its amounts are read best with the suffixes Ki, Mi and Gi: memory, unless its target has others."""
+    if metric.target.endswith("i"):
+        return True
+    return metric.name.startswith("memory ") and not metric.target.endswith(_DECIMAL)
+
+
+def bytes_text(amount: float) -> str:
     """With the suffixes of memory, in four digits: an average of pods is rarely a whole number of mebibytes."""
     for suffix in ("", "Ki", "Mi", "Gi"):
         if abs(amount) < 1024:

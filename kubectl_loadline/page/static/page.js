@@ -72,5 +72,14 @@ document.body.addEventListener("htmx:afterSettle", showSparklines);
 document.addEventListener("input", (event) => {
   if (event.target.type !== "range" || event.target.id === "moment") return;
   const output = event.target.parentElement.querySelector("output");
-  if (output) output.textContent = String(Number((event.target.value / 1000).toPrecision(4)));
+  if (output) output.textContent = amount(event.target.value / 1000, output.dataset.unit === "bytes");
 });
+
+function amount(value, isInBytes) {
+  const suffixes = isInBytes ? ["", "Ki", "Mi", "Gi", "Ti"] : [""];
+  while (suffixes.length > 1 && value >= 1024) {
+    suffixes.shift();
+    value /= 1024;
+  }
+  return String(Number(value.toPrecision(4))) + suffixes[0];
+}

@@ -53,7 +53,7 @@ def test_timers_of_the_loop_are_in_compressed_seconds():
 
 
 def test_the_load_falls_to_a_third_and_returns():
-    trace = synthetic_trace()
+    trace = synthetic_trace("daily")
     load = played(trace, TIMETABLE)
     assert load.at(load.shifts - 60) == trace.at(load.shifts - 60)
     assert load.at(load.shifts) == pytest.approx(trace.at(load.shifts) / 3)
@@ -61,13 +61,21 @@ def test_the_load_falls_to_a_third_and_returns():
     assert load.learned.loads == trace.loads[: 8 * 1440 + 7 * 60]
 
 
+def test_a_batch_is_on_for_40_or_47_minutes_every_four_hours():
+    loads = synthetic_trace("batch").loads
+    lengths = [sum(each > 400 for each in loads[a : a + 240]) for a in range(0, len(loads), 240)]
+    assert len(lengths) == 11 * 6
+    assert set(lengths) == {40, 47}
+    assert all(loads[a] > 400 and loads[a - 1] < 200 for a in range(240, len(loads), 240))
+
+
 def test_a_trace_that_is_too_short_is_refused():
     with pytest.raises(ValueError, match=r"synthetic daily load ends 24\.0 hours too early"):
-        played(synthetic_trace(), Timetable(begins=0, normal=72, shifted=12, returned=12))
+        played(synthetic_trace("daily"), Timetable(begins=0, normal=72, shifted=12, returned=12))
 
 
 def test_the_forecast_may_act_after_the_learned_days():
-    load = played(synthetic_trace(), TIMETABLE)
+    load = played(synthetic_trace("daily"), TIMETABLE)
     learned = learned_days(load, start_up_seconds=180)
     state = restored(learned.digest, round(load.begins) // 60)
     assert state is not None

@@ -14,7 +14,7 @@ from kubectl_loadline.page.deciding import ExplainedDecision
 from kubectl_loadline.page.explanations import EXPLANATIONS
 from kubectl_loadline.page.guard import new_token
 from kubectl_loadline.page.series import LastHours
-from kubectl_loadline.page.server import Page, ago, amount, values_of
+from kubectl_loadline.page.server import Page, about, ago, amount, values_of
 from kubectl_loadline.status.row import LIMITS, Row
 from scaler.algorithm.derivation import Derivation, MetricDerivation
 from scaler.algorithm.settings import Settings
@@ -258,6 +258,13 @@ def test_sliders_give_thousandths_and_a_failure_counts_before_a_value():
 )
 def test_amounts_are_decimal_numbers_or_quantities(value_milli, expected):
     assert amount(value_milli) == expected
+
+
+def test_memory_is_written_in_bytes_with_suffixes():
+    mebibytes_milli = 420 * 2**20 * 1000
+    assert amount(mebibytes_milli, is_in_bytes=True) == "420Mi"
+    assert about(mebibytes_milli, is_in_bytes=True) == "419.6Mi"
+    assert amount(None, is_in_bytes=True) == "unknown"
 
 
 def test_every_limit_is_explained():

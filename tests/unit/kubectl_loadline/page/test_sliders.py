@@ -58,6 +58,15 @@ def test_a_metric_of_each_pod_says_so():
 
 
 @pytest.mark.parametrize(
+    ("target", "is_in_bytes"), [("70%", True), ("500Mi", True), ("500M", False)]
+)
+def test_memory_is_in_bytes_unless_its_target_has_decimal_suffixes(target, is_in_bytes):
+    measured = MetricDerivation(type="Resource", name="memory resource", target=target)
+    [found] = sliders([CPU], derivation(measured))
+    assert found.is_in_bytes is is_in_bytes
+
+
+@pytest.mark.parametrize(
     ("measured", "value"),
     [
         pytest.param((MetricDerivation(type="External", failure="no rows"),), None, id="failed"),
