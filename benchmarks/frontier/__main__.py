@@ -2,21 +2,17 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.forecast import TARGET, recorded
+from benchmarks.forecast import TARGET
 from benchmarks.frontier.measured import Measured, append, read
-from benchmarks.frontier.replays import FORECAST_TARGETS, measured
+from benchmarks.frontier.measuring import measured_loads
+from benchmarks.frontier.replays import FORECAST_TARGETS
 from benchmarks.frontier.tables import judged, tables
 
 PROCESSES_MAX = 2
 DRAWN_LOADS = 6
-
-Wanted = tuple[Path, int]
-"""A file of a load, and the start-up time in minutes."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -92,44 +88,16 @@ def _measure(given: argparse.Namespace, file: Path) -> None:
         for minutes in given.start_ups
         if (not given.only or path.stem in given.only) and (path.stem, minutes) not in known
     ]
-    for each in _all_measured(wanted, given.forecast_targets, given.processes):
+    for each in measured_loads(wanted, given.forecast_targets, given.processes):
+        if isinstance(each, str):
+            print(f"left out: {each}", file=sys.stderr, flush=True)
+            continue
         append(file, each)
         print(
             f"{each.load}, start-up {each.start_up_minutes} min: measured",
             file=sys.stderr,
             flush=True,
         )
-
-
-def _all_measured(
-    wanted: Sequence[Wanted], targets: Sequence[float], processes: int
-) -> Iterator[Measured]:
-    """As they are done. A load that cannot be measured is named, and the others go on."""
-    if processes == 1:
-        found: Iterator[Measured | str] = (_measured(each, targets) for each in wanted)
-        yield from _without_problems(found)
-        return
-    # Spawned, because a fork of a process with threads may hang.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
-        running = [executor.submit(_measured, each, targets) for each in wanted]
-        yield from _without_problems(each.result() for each in as_completed(running))
-
-
-def _without_problems(found: Iterator[Measured | str]) -> Iterator[Measured]:
-    for each in found:
-        if isinstance(each, str):
-            print(f"left out: {each}", file=sys.stderr, flush=True)
-        else:
-            yield each
-
-
-def _measured(wanted: Wanted, targets: Sequence[float]) -> Measured | str:
-    """Or why it cannot be measured."""
-    path, start_up_minutes = wanted
-    try:
-        return measured(recorded(path), start_up_minutes, targets)
-    except ValueError as error:
-        return str(error)
 
 
 def _drawn(found: Sequence[Measured], names: Sequence[str]) -> list[Measured]:

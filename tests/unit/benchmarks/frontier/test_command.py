@@ -1,9 +1,13 @@
 """The command joins files of results, and measures what they do not have."""
 
+import subprocess
+import sys
+
 import pytest
 
 from benchmarks.frontier.__main__ import main
 from benchmarks.frontier.measured import append
+from testbed.programs import REPOSITORY
 from tests.unit.benchmarks.frontier.points import DAILY, measured
 
 
@@ -48,3 +52,20 @@ def test_the_usual_target_of_the_forecast_cannot_be_left_out(results, capsys):
     with pytest.raises(SystemExit):
         main(["--forecast-targets", "0.5", "--results", *results])
     assert "--forecast-targets must have 0.7" in capsys.readouterr().err
+
+
+def test_two_processes_measure_as_one_does(tmp_path):
+    """As a command, because a spawned process cannot import what is defined in its main module."""
+    rows = "".join(f"{60 * minute},0\n" for minute in range(200))
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.csv").write_text(f"unix_seconds,value\n{rows}", "utf-8")
+    command = [sys.executable, "-m", "benchmarks.frontier", "--processes=2"]
+    done = subprocess.run(
+        [*command, f"--traces={tmp_path}", f"--results={tmp_path / 'none'}", "--start-ups=2"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.stderr.count("left out: ") == 2, done.stderr
