@@ -24,7 +24,7 @@ async def with_serving_service(
 ) -> tuple[Explanation, ...]:
     """The explanations; those of an API for which the adapter has no rules name the Service that serves it.
 
-    A Service that is not available remains a failure, and the finding says that it is the one to look at.
+    If that Service is not available, the explanation remains a failure, and its finding names the Service.
     """
     found = {name: await _read(name, cluster) for name in unserved(explanations)}
     return tuple(_of(each, found.get(_unserved_api_service(each))) for each in explanations)
