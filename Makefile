@@ -50,7 +50,7 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 	@$(BIN)/python -m testbed build $(DEMO_ASSETS)
 	@$(BIN)/python -m testbed demo
 
-test: check assets  ## Run all checks and tests, including those against real programs
+test: check assets  ## Run `check`, then conformance vectors, the simulation, real processes, and a real control plane (about 35 minutes on two cores)
 	@$(MAKE) --no-print-directory -j2 simulated real
 
 # What needs a processor runs beside what waits for programs most of the time, and gives way to it.
@@ -101,25 +101,25 @@ test-arm64: $(STAMP)  ## Download the wheels of the image for arm64: fails if a 
 	  --platform manylinux2014_aarch64 --platform manylinux_2_28_aarch64 --require-hashes -r constraints-runtime.txt
 	@cd out/arm64 && echo "$$(ls *aarch64.whl | wc -l) wheels for aarch64, $$(ls *-any.whl | wc -l) of pure Python"
 
-simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors; SEEDS=0..1000
+simulate: $(STAMP)  ## Run the scaler under simulated faults, on two processors (SEEDS=0..1000)
 	$(BIN)/python -m tests.simulation --processes 2 --seeds $(SEEDS)
 
 texts: $(STAMP)  ## List all texts that the programs show people, with file and line
 	@$(BIN)/python -m testbed.user_facing_texts
 
-soak: assets  ## Run the long tail with new seeds (UNTIL=07:30 or SECONDS=7200; ONLY=simulation)
+soak: assets  ## Run simulations, comparisons and properties with new seeds (UNTIL=07:30 or SECONDS=7200; ONLY=simulation)
 	$(BIN)/python -m testbed.soak $(if $(UNTIL),--until $(UNTIL),--seconds $(SECONDS)) $(foreach name,$(ONLY),--only $(name))
 
-model: $(STAMP)  ## Check the model of the sharing protocol exhaustively with TLC; needs Java (nine minutes)
+model: $(STAMP)  ## Check the model of the sharing protocol exhaustively with TLC; needs Java (nine minutes on two cores)
 	$(BIN)/python -m testbed.protocol_model
 
-mutants: $(STAMP)  ## Put small mistakes into the code and see that tests find them (PACKAGES="shards proof"; default: all)
+mutants: $(STAMP)  ## Put small mistakes into the code, which tests must find (PACKAGES="shards proof"; default: all)
 	$(BIN)/python -m testbed.mutants $(PACKAGES)
 
-check: $(STAMP)  ## Run lint, type checks, import contracts, unit tests and the documentation site (about two minutes)
+check: $(STAMP)  ## Check formatting, lint, strict types, import contracts, unit and style tests, and the documentation site (four minutes on two cores)
 	@$(MAKE) --no-print-directory --output-sync=target -j2 lint unit site
 
-lint: $(STAMP)  ## Run lint, type checks and import contracts
+lint: $(STAMP)  ## Check formatting, lint, strict types and import contracts
 	$(BIN)/ruff format --check --quiet $(SOURCES)
 	$(BIN)/ruff check --quiet $(SOURCES)
 	$(BIN)/mypy
@@ -135,7 +135,7 @@ format: $(STAMP)  ## Format the source code
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix --quiet $(SOURCES)
 
-bench: assets  ## Compare performance with prometheus-adapter and kube-controller-manager
+bench: assets  ## Compare performance with prometheus-adapter and kube-controller-manager (about 45 minutes)
 	$(BIN)/python -m benchmarks
 
 wheel: $(STAMP)  ## Build the wheel of the plugin and of both programs into out/wheel

@@ -22,7 +22,7 @@ SERIES = 9
 
 
 class Differences(msgspec.Struct, frozen=True, kw_only=True):
-    """What the support table in docs/support.md says about a backend."""
+    """What the table in docs/backends.md says about a backend."""
 
     queries: frozenset[str] = frozenset()
     digits: int = EXACT_DIGITS

@@ -1,6 +1,6 @@
 """The adapter's client with VictoriaMetrics and Thanos: the same values, discovery and errors as with Prometheus.
 
-What differs is in the support table of docs/support.md. `make test-backends` builds them and runs these tests.
+What differs is in the table of docs/backends.md. `make test-backends` builds them and runs these tests.
 """
 
 import asyncio
