@@ -70,7 +70,8 @@ ANSWERS = Counter(
 )
 WIDE_SUSPENSIONS = Counter(
     "loadline_adapter_wide_query_suspensions",
-    "Times that a query for many requests was replaced by one query per request for a while: it failed, Prometheus refused it, or it was costly.",
+    "Times that a query for many requests was replaced by one query per request, by reason: refused by Prometheus (for 10 minutes), "
+    "failed (for 30 seconds to 10 minutes) or costly, if it cost more than the queries that it replaces (for 1 to 60 minutes).",
     ["reason"],
 )
 LEFT_OUT_OBJECTS = Counter(
@@ -86,7 +87,7 @@ SAMPLE_AGE_SECONDS = Histogram(
 )
 DISCOVERED_AT = Gauge(
     "loadline_adapter_discovery_last_success_timestamp_seconds",
-    "When the series of a seriesQuery were last listed; their age is time() minus this.",
+    "When the series of a seriesQuery were last listed; their age is time() minus this. The label series_query is the text of seriesQuery.",
     _SELECTION,
 )
 DISCOVERED_SERIES = Gauge(
@@ -101,7 +102,8 @@ DISCOVERY_FAILURES = Counter(
 )
 OBJECTS_AGE_SECONDS = Gauge(
     "loadline_adapter_objects_age_seconds",
-    "Time since the API server last confirmed the copy of a resource's objects that selectors are evaluated on.",
+    "Time since the API server last confirmed the copy of a resource's objects that selectors are evaluated on. "
+    "The phase is Running for the copy of running pods, and otherwise empty.",
     ["resource", "phase"],
 )
 CRASHES = Counter(

@@ -38,6 +38,8 @@ RANGES: Final = (
     ("minLength", "maxLength", " characters"),
     ("minItems", "maxItems", " entries"),
 )
+NOT_PLAIN: Final = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
+"""The parts of an object that are not fields of its own."""
 UNLIMITED: Final = 2**31 - 1
 """The largest int32. A reader need not know this limit."""
 
@@ -57,30 +59,43 @@ def pages() -> dict[str, str]:
 def commands_page() -> str:
     """The help of every command of the three programs."""
     os.environ["COLUMNS"] = COLUMNS
-    sections = []
+    sections, rows = [], ["| command | purpose |", "|---|---|"]
     for program in (ADAPTER, SCALER, PLUGIN):
         name = "kubectl loadline" if program is PLUGIN else program.name
         for command in dict.fromkeys((program.default, *program.commands)):
             title = name if command is program.default else f"{name} {command.name}"
+            anchor = title.replace(" ", "-")
+            rows.append(f"| [`{title}`](#{anchor}) | {_cell(command.summary)} |")
             text = command.load().parser().format_help().rstrip()
             sections.append(f"## {title}\n\n```text\n{text}\n```\n")
     introduction = (
         "The help of each command, as `--help` prints it. Exit codes are at the end of each.\n"
     )
-    return "\n".join(["# Commands and flags\n", GENERATED, introduction, *sections])
+    index = "\n".join(rows) + "\n"
+    return "\n".join(["# Commands and flags\n", GENERATED, introduction, index, *sections])
 
 
 def fields_page() -> str:
     """Every field of every kind, from the schemas that kube-apiserver validates."""
-    sections = []
+    sections, rows = [], []
     for path in sorted(CRDS.glob("*.yaml")):
         for definition in yaml.safe_load_all(path.read_text("utf-8")):
             sections += list(_kind(definition))
+            rows.append(_row_of_kind(definition))
     introduction = (
-        "Fields that kube-apiserver accepts, with their defaults and limits, and what it checks besides. What the fields "
-        "are for is described in [LoadAutoscaler](../loadautoscaler.md).\n"
+        "All fields of each kind, with their types, defaults and limits, and the messages with which kube-apiserver rejects an "
+        "object. [LoadAutoscaler](../loadautoscaler.md) explains how to use the fields.\n"
     )
-    return "\n".join(["# Fields of each kind\n", GENERATED, introduction, *sections])
+    kinds = "\n".join(["| kind | purpose |", "|---|---|", *rows]) + "\n"
+    return "\n".join(["# Fields of each kind\n", GENERATED, introduction, kinds, *sections])
+
+
+def _row_of_kind(definition: Json) -> str:
+    """The kind with a link to its section, and the first sentence of its description."""
+    kind = definition["spec"]["names"]["kind"]
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    purpose = re.split(r"(?<=\.) ", _sentence(schema))[0]
+    return f"| [{kind}](#{kind.lower()}) | {_cell(purpose)} |"
 
 
 def _kind(definition: Json) -> Iterator[str]:
@@ -90,11 +105,16 @@ def _kind(definition: Json) -> Iterator[str]:
     schema = version["schema"]["openAPIV3Schema"]
     yield f"## {names['kind']}\n\n`{group}/{version['name']}`. {_sentence(schema)}\n"
     seen: dict[str, str] = {}
+    parts = schema["properties"]
+    plain = {name: field for name, field in parts.items() if name not in NOT_PLAIN}
     rows = [
-        row
-        for part in ("spec", "status")
-        if part in schema["properties"]
-        for row in _fields(schema["properties"][part], part, seen)
+        *_fields({**schema, "properties": plain}, "", seen),
+        *(
+            row
+            for part in ("spec", "status")
+            if part in parts
+            for row in _fields(parts[part], part, seen)
+        ),
     ]
     yield "\n".join(["| field | type, default, limits | meaning |", "|---|---|---|", *rows]) + "\n"
     rules = list(dict.fromkeys(_rules(schema)))
@@ -106,7 +126,7 @@ def _kind(definition: Json) -> Iterator[str]:
 def _fields(schema: Json, path: str, seen: dict[str, str]) -> Iterator[str]:
     """A row for each field below a path. Fields that were listed at another path already are referred to."""
     for name, field in schema.get("properties", {}).items():
-        here, inner = f"{path}.{name}", field
+        here, inner = f"{path}.{name}".lstrip("."), field
         while inner.get("type") == "array":
             here, inner = f"{here}[]", inner["items"]
         if (
@@ -226,7 +246,7 @@ class Metric(msgspec.Struct, frozen=True, order=True):
 def metrics_page() -> str:
     """The metrics that both programs export, from the calls that define them."""
     adapter = sorted(set(_defined("adapter")))
-    desired = "Replicas that the last decision wants, as kube-controller-manager exports it."
+    desired = "Replicas that the last decision wants, as kube-controller-manager exports it; removed when the autoscaler is deleted."
     of_each = Metric(DESIRED, "gauge", LOAD_AUTOSCALERS.metric_labels, desired)
     scaler = sorted({*_defined("scaler"), of_each})
     each = sorted(
@@ -239,13 +259,29 @@ def metrics_page() -> str:
             ("loadline-adapter", adapter),
             ("loadline-scaler", scaler),
             ("Of each autoscaler", each),
+            ("Of the process", sorted(_of_the_process())),
         )
     ]
     introduction = (
-        "What both programs export at `/metrics`. Metrics of each autoscaler have the labels `namespace`, `name` and `kind` for LoadAutoscalers, "
-        "and `namespace` and `hpa_name` for HPAs. How to scrape them is described in [monitoring](../monitoring.md).\n"
+        "Both programs export these metrics at `/metrics`. To scrape them, see [monitoring](../monitoring.md).\n\n"
+        "- Metrics in [Of each autoscaler](#of-each-autoscaler) have the labels `namespace`, `name` and `kind` (LoadAutoscalers), "
+        "or `namespace` and `hpa_name` (HPAs). Only the replica of the scaler that reconciles the autoscaler exports them. "
+        "`--autoscaler-metrics=false` turns them off.\n"
+        "- `reconciliations_total`, `reconciliation_duration_seconds`, `metric_computation_total`, `metric_computation_duration_seconds`, "
+        "`num_horizontal_pod_autoscalers`, `desired_replicas` and `stale_sync_skips_total` have the names and labels of the HPA controller's metrics, "
+        "with the prefix `loadline_scaler_` instead of `horizontal_pod_autoscaler_controller_`.\n"
+        "- Metrics in [Of the process](#of-the-process) have no prefix. Both programs export `process_*`, and the adapter also `python_*`.\n"
     )
     return "\n".join(["# Metrics\n", GENERATED, introduction, *sections])
+
+
+def _of_the_process() -> Iterator[Metric]:
+    """The metrics of the process and of Python that prometheus_client adds."""
+    for family in REGISTRY.collect():
+        if not family.name.startswith("loadline_"):
+            labels = tuple(family.samples[0].labels) if family.samples else ()
+            name = f"{family.name}_total" if family.type == "counter" else family.name
+            yield Metric(name, family.type, labels, f"{family.documentation.rstrip('.')}.")
 
 
 def _metrics_table(metrics: Iterable[Metric]) -> str:
@@ -257,11 +293,19 @@ def _metrics_table(metrics: Iterable[Metric]) -> str:
 
 
 def _defined(program: str) -> Iterator[Metric]:
-    """The metrics of prometheus_client in the code of a program. Their names are literals there."""
+    """The metrics of prometheus_client in the code of a program. Their names are literals there, or constants of the module."""
     labels = _labels()
     for path in sorted((ROOT / program).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        tree = ast.parse(path.read_text("utf-8"))
+        constants = dict(_constants(tree))
+        for node in ast.walk(tree):
             match node:
+                case ast.Call(
+                    func=ast.Name(id="GaugeMetricFamily"),
+                    args=[ast.Name(id=constant), ast.Constant(value=str(meaning))],
+                    keywords=[ast.keyword(arg="labels", value=ast.Tuple() as literal)],
+                ):
+                    yield Metric(constants[constant], "gauge", _literal([literal]), meaning)
                 case ast.Call(
                     func=ast.Name(id="Counter" | "Gauge" | "Histogram" as kind),
                     args=[ast.Constant(value=str(name)), ast.Constant(value=str(meaning)), *more],
@@ -274,6 +318,16 @@ def _defined(program: str) -> Iterator[Metric]:
                         found,
                         meaning,
                     )
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The texts that a module assigns to names."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(value))):
+                yield name, value
+            case _:
+                pass
 
 
 def _labels() -> dict[str, tuple[str, ...]]:

@@ -127,7 +127,7 @@ _LABELLED: tuple[tuple[str, str, str, Callable[[_Seen], _Samples]], ...] = (
     ),
     (
         "metric_value",
-        "Value of a metric in the last decision, as its target is written: percent, for each pod, or for the whole target.",
+        "Value of a metric in the last decision, as its target is written: percent, per pod, or in total. A further one of the same name is NAME#2.",
         "metric",
         _metric_values,
     ),

@@ -164,12 +164,10 @@ def test_another_deployment_with_the_labels_of_the_charts_changes_nothing(loadli
 
 @pytest.fixture
 def shell(installed: Cluster, tmp_path: Path) -> Shell:
-    """Of a user with other names than in the documents, and without the port-forwards that these describe."""
-    scaler = f"--server=https://127.0.0.1:{dict(installed.options.forwarded_ports)[10443]}"
+    """Of a user with other names than in the documents."""
     names = {
         "kubectl get la": f"kubectl -n {SHOP} get la",
         "-n monitoring": f"-n {NAMESPACE}",
-        "loadline-scaler why": f"loadline-scaler why {scaler} --insecure-skip-tls-verify",
         "queue_length": "plugin_queue",
         "shop/worker": f"{SHOP}/web",
     }

@@ -25,7 +25,7 @@ externalRules:
   resources: {overrides: {namespace: {resource: namespace}}}
   metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (queue)'
 """
-PAGE = (Path(__file__).parents[2] / "docs" / "loadautoscaler.md").read_text()
+PAGE = Path(__file__).with_name("scaler_fields.md").read_text()
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 SLOW_UP = {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 1800}]}
 

@@ -16,7 +16,7 @@ COMMANDS = [
     if block.language in {"sh", "console"}
     for command in commands_in(block)
 ]
-OF_THE_SHELL = {"cd", "diff", "exit", "grep", "mkdir", "sed", "sort", "source", "tr"}
+OF_THE_SHELL = {"cd", "diff", "exit", "grep", "mkdir", "printf", "sed", "sort", "source", "tr"}
 # `tests/process/documents` has kubectl. No test runs the others.
 OF_OTHERS = {
     ".venv/bin/mkdocs",

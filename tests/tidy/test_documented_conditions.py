@@ -1,4 +1,4 @@
-"""docs/conditions.md names every condition and every reason that the code of the scaler has."""
+"""docs/conditions.md names every condition, every reason and every event that the code of the scaler has."""
 
 import ast
 import re
@@ -31,6 +31,38 @@ OTHER_WORDS = {"RecurringStarts", "RuleDays"}
 REASONS = {
     each for extension in EXTENSIONS if extension.conditions for each in reasons_of(extension)
 }
+
+
+def events_in_the_code() -> Iterator[str]:
+    """The reasons of events: of `Event` and `warning`, and arguments such as `event_reason`."""
+    for path in sorted((Path(__file__).parents[2] / "scaler").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Name(id="warning"), args=[ast.Constant(value=str(reason)), *_]
+                ):
+                    yield reason
+                case ast.keyword(
+                    arg="event_reason" | "failed_reason", value=ast.Constant(value=str(reason))
+                ):
+                    yield reason
+                case ast.Call(func=ast.Name(id="Event"), keywords=given):
+                    for each in given:
+                        if each.arg == "reason" and isinstance(each.value, ast.Constant):
+                            yield str(each.value.value)
+
+
+EVENTS = PAGE.partition("\n## Events\n")[2]
+
+
+@pytest.mark.parametrize("reason", sorted(set(events_in_the_code())))
+def test_an_event_is_listed(reason):
+    assert f"`{reason}`" in EVENTS
+
+
+def test_events_are_found_in_the_code():
+    expected = {"FailedPodDeletionCost", "SelectorRequired", "InternalError", "SuccessfulRescale"}
+    assert expected <= set(events_in_the_code())
 
 
 @pytest.mark.parametrize("condition", ConditionType)

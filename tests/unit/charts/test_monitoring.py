@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 import yaml
@@ -223,6 +224,16 @@ def test_alerts_and_the_dashboard_use_metrics_that_kube_state_metrics_has(scaler
         assert used <= known
     page = (ROOT / "docs" / "monitoring.md").read_text()
     assert set(re.findall(r"`(kube_loadautoscaler_\w+)", page)) <= known
+
+
+def test_the_values_of_kube_state_metrics_contain_the_configuration(
+    documented_block, scaler, tmp_path
+):
+    (tmp_path / "charts").symlink_to(ROOT / "charts")
+    subprocess.run(["bash", "-c", documented_block.text], cwd=tmp_path, check=True)
+    values = yaml.safe_load((tmp_path / "ksm-values.yaml").read_text())["customResourceState"]
+    file = scaler.path / "files" / "kube-state-metrics.yaml"
+    assert values == {"enabled": True, "config": yaml.safe_load(file.read_text())}
 
 
 @pytest.mark.parametrize("chart_name", chart_values.CHARTS)
