@@ -17,7 +17,7 @@ START_UNIX_SECONDS = 1_793_491_200  # 2026-11-01T00:00Z, a Sunday
 MINUTES_PER_DAY, DAYS = 1440, 14
 TARGET = 50
 WINDOW_MINUTES = 5
-MANUAL_MINUTES, MANUAL_REPLICAS = range(11 * MINUTES_PER_DAY + 480, 11 * MINUTES_PER_DAY + 600), 18
+MANUAL_MINUTES, MANUAL_REPLICAS = range(11 * MINUTES_PER_DAY + 120, 11 * MINUTES_PER_DAY + 240), 18
 SPIKE_MINUTES, SPIKE = range(9 * MINUTES_PER_DAY + 720, 9 * MINUTES_PER_DAY + 750), 500.0
 SPEC = """apiVersion: loadline.io/v1beta1
 kind: LoadAutoscaler
@@ -35,16 +35,21 @@ FORECAST = "  forecast: {metric: rps, mode: Add}\n"
 
 
 def loads() -> Iterator[float]:
-    """Of each minute: low at night, high in the afternoon, two thirds of that at weekends, with noise and a spike."""
+    """Of each minute: low at night, high from eight to seven, two thirds of that at weekends, with noise and a spike."""
     noise = random.Random(28)  # noqa: S311 - the same load each time
     drift = 0.0
     for minute in range(DAYS * MINUTES_PER_DAY):
         drift = 0.98 * drift + noise.gauss(0, 1.0)
-        day = math.cos(math.tau * (minute / MINUTES_PER_DAY - 0.6))
+        of_day = minute % MINUTES_PER_DAY
+        morning, evening = _sigmoid((of_day - 480) / 3.0), _sigmoid((1140 - of_day) / 45.0)
         is_weekend = minute // MINUTES_PER_DAY % 7 in (0, 6)
         height = 430.0 if is_weekend else 730.0
-        value = 130.0 + height / (1.0 + math.exp(-4.0 * day))
+        value = 130.0 + height * morning * evening
         yield value * (1.0 + 0.006 * drift) + (SPIKE if minute in SPIKE_MINUTES else 0.0)
+
+
+def _sigmoid(value: float) -> float:
+    return 0.5 * (1.0 + math.tanh(value / 2.0))
 
 
 def recorded(load: list[float]) -> Iterator[int]:
