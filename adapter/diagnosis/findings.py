@@ -115,8 +115,10 @@ def query_not_built(error: BaseException | None, message: str) -> Finding:
     )
 
 
-def no_answer(*, backend: str, cause: str, retryable: bool) -> Finding:
-    """Prometheus did not answer, or refused the query."""
+def no_answer(
+    *, backend: str, cause: str, retryable: bool, fields: str = "`metricsQuery` or `query`"
+) -> Finding:
+    """Prometheus did not answer, or refused the query. `fields`: where the rule has it."""
     if retryable:
         return Finding(
             step="samples",
@@ -129,7 +131,7 @@ def no_answer(*, backend: str, cause: str, retryable: bool) -> Finding:
         step="samples",
         reason="QueryRefused",
         message=f"Prometheus ({backend}) refused the query: {cause}",
-        fix="Run the query in Prometheus itself and fix the rule's `metricsQuery` or `query`.",
+        fix=f"Run the query in Prometheus itself and fix the rule's {fields}.",
     )
 
 
