@@ -59,8 +59,9 @@ def bad_request(message: str) -> Finding:
         step="request",
         reason="BadRequest",
         message=message,
-        fix="Paths are /apis/custom.metrics.k8s.io/v1beta1/namespaces/NAMESPACE/RESOURCE/NAME/METRIC (NAME may be *), "
-        ".../namespaces/NAMESPACE/metrics/METRIC, and /apis/external.metrics.k8s.io/v1beta1/namespaces/NAMESPACE/METRIC.",
+        fix="Paths are /apis/custom.metrics.k8s.io/v1beta2/namespaces/NAMESPACE/RESOURCE/NAME/METRIC (or v1beta1; NAME may be *), "
+        ".../namespaces/NAMESPACE/metrics/METRIC, /apis/external.metrics.k8s.io/v1beta1/namespaces/NAMESPACE/METRIC, "
+        "and /apis/metrics.k8s.io/v1beta1/namespaces/NAMESPACE/pods.",
     )
 
 
