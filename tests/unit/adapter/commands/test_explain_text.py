@@ -1,4 +1,4 @@
-"""An explanation for people: numbers and times are short, and only what was asked for is shown."""
+"""An explanation for people: numbers and times are short, and an autoscaler's metric shows only its own resource."""
 
 import pytest
 
