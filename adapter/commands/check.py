@@ -30,6 +30,7 @@ FAULTY: Final = 2
 
 
 STDIN: Final = "-"
+STDIN_NAME: Final = "(stdin)"
 
 
 class _PrintSchema(argparse.Action):
@@ -83,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _sources(file: str) -> tuple[Source, ...]:
     """Every configuration in a file, or in stdin. Raises `ConfigError`."""
-    path = Path("(stdin)" if file == STDIN else file)
+    path = Path(STDIN_NAME if file == STDIN else file)
     try:
         content = sys.stdin.buffer.read() if file == STDIN else path.read_bytes()
         text = content.decode("utf-8-sig")
@@ -93,7 +94,13 @@ def _sources(file: str) -> tuple[Source, ...]:
     if file == STDIN and not text.strip():
         fix = "Check whether the command before the pipe failed."
         return (Source(name=str(path), error=unreadable(path, "it is empty", fix=fix)),)
-    return sources(text, file=str(path))
+    return tuple(map(_briefly_named, sources(text, file=str(path))))
+
+
+def _briefly_named(source: Source) -> Source:
+    """An object from stdin has a name of its own; Helm values have none."""
+    name = source.name.removeprefix(f"{STDIN_NAME}: ")
+    return source if name.startswith("values") else msgspec.structs.replace(source, name=name)
 
 
 async def _checked(source: Source, given: _Given) -> Report:

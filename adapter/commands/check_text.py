@@ -7,6 +7,7 @@ from adapter.model.wording import some
 
 METRICS_SHOWN_MAX = 10
 UNREACHABLE = "PrometheusDown"
+WHOLE_FILE = "(file)"
 
 
 def text_of(report: Report) -> str:
@@ -16,9 +17,9 @@ def text_of(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     for error in report.errors:
-        yield f"{report.file}: {_where(error.line, error.path)}: {error.problem}. {error.fix} [{error.code}]"
+        yield f"{report.file}: {_where(error.line, error.path)}{error.problem}. {error.fix} [{error.code}]"
     for warning in report.warnings:
-        yield f"{report.file}: warning: {_where(warning.line, warning.path)}: {warning.problem}. {warning.fix} [{warning.code}]"
+        yield f"{report.file}: warning: {_where(warning.line, warning.path)}{warning.problem}. {warning.fix} [{warning.code}]"
     if report.resources == "built-in":
         yield "labels are mapped to the resources built into Kubernetes; use --kubeconfig to include the custom resources of a cluster"
     for rule in report.rules:
@@ -31,13 +32,14 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _where(line: int, path: str) -> str:
-    return f"line {line}: {path}" if line else path
+    """Empty for the whole file; else ends with a colon and a space."""
+    place = f"line {line}: " if line else ""
+    return place if path == WHOLE_FILE else f"{place}{path}: "
 
 
 def _rule(rule: RuleReport) -> Iterator[str]:
     backend = "" if rule.backend == "default" else f" (backend {rule.backend})"
-    series = f", {rule.series_seen} series" if rule.series_seen else ""
-    yield f"{rule.rule}{backend}: {_outcome(rule)}{series}"
+    yield f"{rule.rule}{backend}: {_outcome(rule)}"
     for metric in rule.metrics[:METRICS_SHOWN_MAX]:
         source = f" from {metric.series}" if metric.series else ""
         resources = f" for {some(metric.resources, METRICS_SHOWN_MAX)}" if metric.resources else ""
@@ -53,9 +55,16 @@ def _rule(rule: RuleReport) -> Iterator[str]:
 
 
 def _outcome(rule: RuleReport) -> str:
-    if any(finding.reason == UNREACHABLE for finding in rule.findings):
+    if _is_unchecked(rule):
         return "not checked"
-    return "yields" if rule.yields else "yields nothing"
+    series = f"{rule.series_seen} series" if rule.series_seen else ""
+    if rule.yields:
+        return series or "has values"
+    return f"yields nothing from {series}" if series else "yields nothing"
+
+
+def _is_unchecked(rule: RuleReport) -> bool:
+    return any(finding.reason == UNREACHABLE for finding in rule.findings)
 
 
 def _unreachable(report: Report) -> Iterator[str]:
@@ -76,12 +85,18 @@ def _verdict(report: Report) -> str:
     if report.errors:
         count = len(report.errors)
         return f"{count} {'error' if count == 1 else 'errors'} in {report.file}"
-    outcomes = [_outcome(rule) for rule in report.rules]
-    nothing, unchecked = outcomes.count("yields nothing"), outcomes.count("not checked")
+    count = len(report.rules) or report.rule_count
+    rules = f"{count} {'rule' if count == 1 else 'rules'}"
+    unchecked = sum(map(_is_unchecked, report.rules))
+    nothing = sum(not (rule.yields or _is_unchecked(rule)) for rule in report.rules)
+    if nothing:
+        which = "its only rule" if count == 1 else f"{nothing} of {rules}"
+        rules = f"{which} {'yields' if nothing == 1 else 'yield'} nothing"
+    ending = f", {unchecked} not checked" if unchecked else ""
     warnings = len(report.warnings) + len(report.overlaps)
     warnings += sum(each.reason != UNREACHABLE for rule in report.rules for each in rule.findings)
-    ending = f", {nothing} {'yields' if nothing == 1 else 'yield'} nothing" if nothing else ""
-    ending += f", {unchecked} not checked" if unchecked else ""
     warned = f" ({warnings} {'warning' if warnings == 1 else 'warnings'})" if warnings else ""
-    able = "can be used" if report.ok else "has warnings, and --strict is set"
-    return f"{report.file} {able}: {report.rule_count} rules{ending}{warned}"
+    able = "is accepted, but" if nothing else "is accepted:"
+    if not report.ok:
+        able = "has warnings, and --strict is set:"
+    return f"{report.file} {able} {rules}{ending}{warned}"

@@ -68,7 +68,11 @@ def main(arguments: Sequence[str]) -> int:
         print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
     else:
         pairs = zip(metrics, explanations, strict=True)
-        print("\n\n".join(text_of(each.title, explanation) for each, explanation in pairs))
+        print(
+            "\n\n".join(
+                text_of(each.title, explanation, each.resource) for each, explanation in pairs
+            )
+        )
     return OK if all(each.is_answered for each in explanations) else MISSING
 
 

@@ -1,20 +1,50 @@
 """An explanation for people: one line per step, then what is wrong and how to fix it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Final
 
-from adapter.diagnosis.explanation import EvaluatedQuery, Explanation, ParsedRequest, Row
+import msgspec
+
+from adapter.diagnosis.explanation import (
+    EvaluatedQuery,
+    Explanation,
+    ParsedRequest,
+    Row,
+    ServedValue,
+)
 from adapter.model import DEFAULT_BACKEND
 
 LABELS_SHOWN_MAX = 8
 
+USAGE: Final = ("cpu", "memory")
+"""The queries of a request for usage are in this order."""
 
-def text_of(title: str, explanation: Explanation) -> str:
-    """Ends without a newline."""
+
+def text_of(title: str, explanation: Explanation, resource: str = "") -> str:
+    """Ends without a newline. `resource`: the one that an autoscaler reads of a response with several."""
+    if resource in USAGE:
+        explanation = _only(explanation, resource)
     return "\n".join(_lines(title, explanation))
 
 
+def _only(explanation: Explanation, resource: str) -> Explanation:
+    return msgspec.structs.replace(
+        explanation,
+        queries=explanation.queries[USAGE.index(resource) :: len(USAGE)],
+        values=tuple(_of_resource(each, resource) for each in explanation.values),
+    )
+
+
+def _of_resource(served: ServedValue, resource: str) -> ServedValue:
+    """`150m` of `cpu=150m, memory=64`."""
+    values = dict(each.split("=") for each in served.value.split(", "))
+    return msgspec.structs.replace(served, value=values[resource])
+
+
 def _lines(title: str, explanation: Explanation) -> Iterator[str]:
+    guess = _guess(explanation)
     if title:
         yield title
     yield f"path     {explanation.path}"
@@ -32,7 +62,16 @@ def _lines(title: str, explanation: Explanation) -> Iterator[str]:
     for query in explanation.queries:
         yield from _query(query)
     if explanation.is_shared:
-        yield "shared   the values are those of one query for many requests, which has the same rows"
+        yield "shared   answered by one query for many requests, with the same rows"
+    yield from _outcome(explanation, guess)
+    for finding in explanation.findings:
+        yield f"{finding.reason}: {finding.message}"
+        yield f"  fix: {finding.fix}"
+    if explanation.similar and not guess:
+        yield f"similar metrics: {', '.join(explanation.similar)}"
+
+
+def _outcome(explanation: Explanation, guess: str) -> Iterator[str]:
     if explanation.ended_at == "":
         yield f"value    {explanation.value_count or 'no'} {'value' if explanation.value_count == 1 else 'values'}"
         for value in explanation.values:
@@ -40,11 +79,15 @@ def _lines(title: str, explanation: Explanation) -> Iterator[str]:
         yield from _more(explanation.value_count, len(explanation.values))
     else:
         yield f"failed   at the step `{explanation.ended_at}`, with {explanation.code}: {explanation.message}"
-    for finding in explanation.findings:
-        yield f"{finding.reason}: {finding.message}"
-        yield f"  fix: {finding.fix}"
-    if explanation.similar:
-        yield f"similar metrics: {', '.join(explanation.similar)}"
+        if guess:
+            yield f"         Did you mean {guess}?"
+
+
+def _guess(explanation: Explanation) -> str:
+    """The only similar name, whatever it describes; empty when there are several, or the name itself exists."""
+    names = {entry.rpartition("/")[2] for entry in explanation.similar}
+    is_other = explanation.request is not None and explanation.request.metric not in names
+    return names.pop() if len(names) == 1 and is_other else ""
 
 
 def _request(request: ParsedRequest) -> str:
@@ -81,8 +124,16 @@ def _row(row: Row) -> str:
     labels = ", ".join(
         f'{name}="{value}"' for name, value in sorted(row.labels.items())[:LABELS_SHOWN_MAX]
     )
-    at = datetime.fromtimestamp(row.timestamp_seconds, UTC).isoformat(timespec="milliseconds")
-    return f"{{{labels}}} {row.value} at {at}"
+    at = datetime.fromtimestamp(row.timestamp_seconds, UTC)
+    return f"{{{labels}}} {_rounded(row.value)} at {at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _rounded(value: str) -> str:
+    """At most 6 significant digits of a fraction; whole numbers, NaN and histograms as they are."""
+    if not re.fullmatch(r"-?[0-9]+\.[0-9]+(e[-+][0-9]+)?", value):
+        return value
+    number = float(value)
+    return f"{number:.0f}" if 1e5 <= abs(number) < 1e15 else f"{number:.6g}"
 
 
 def _listed(names: Sequence[str], count: int) -> str:

@@ -39,6 +39,7 @@ class MetricPath(msgspec.Struct, frozen=True):
 
     title: str
     path: str
+    resource: str = ""  # cpu or memory, of which the request returns both
 
 
 def target_of(text: str) -> Autoscaler | str:
@@ -178,6 +179,7 @@ def _metric_path(metric: Metric, namespace: str, selector: str, mapper: RestMapp
     return MetricPath(
         f"{metric.type} metric {source.name}",
         f"{USAGE}/{inside}/pods{_query(labelSelector=selector)}",
+        source.name,
     )
 
 

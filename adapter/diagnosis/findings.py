@@ -59,8 +59,9 @@ def bad_request(message: str) -> Finding:
         step="request",
         reason="BadRequest",
         message=message,
-        fix="Paths are /apis/custom.metrics.k8s.io/v1beta1/namespaces/NAMESPACE/RESOURCE/NAME/METRIC (NAME may be *), "
-        ".../namespaces/NAMESPACE/metrics/METRIC, and /apis/external.metrics.k8s.io/v1beta1/namespaces/NAMESPACE/METRIC.",
+        fix="Paths are /apis/custom.metrics.k8s.io/v1beta2/namespaces/NAMESPACE/RESOURCE/NAME/METRIC (or v1beta1; NAME may be *), "
+        ".../namespaces/NAMESPACE/metrics/METRIC, /apis/external.metrics.k8s.io/v1beta1/namespaces/NAMESPACE/METRIC, "
+        "and /apis/metrics.k8s.io/v1beta1/namespaces/NAMESPACE/pods.",
     )
 
 
@@ -115,8 +116,10 @@ def query_not_built(error: BaseException | None, message: str) -> Finding:
     )
 
 
-def no_answer(*, backend: str, cause: str, retryable: bool) -> Finding:
-    """Prometheus did not answer, or refused the query."""
+def no_answer(
+    *, backend: str, cause: str, retryable: bool, fields: str = "`metricsQuery` or `query`"
+) -> Finding:
+    """Prometheus did not answer, or refused the query. `fields`: where the rule has it."""
     if retryable:
         return Finding(
             step="samples",
@@ -129,7 +132,7 @@ def no_answer(*, backend: str, cause: str, retryable: bool) -> Finding:
         step="samples",
         reason="QueryRefused",
         message=f"Prometheus ({backend}) refused the query: {cause}",
-        fix="Run the query in Prometheus itself and fix the rule's `metricsQuery` or `query`.",
+        fix=f"Run the query in Prometheus itself and fix the rule's {fields}.",
     )
 
 

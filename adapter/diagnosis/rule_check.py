@@ -98,8 +98,13 @@ class RuleChecker:
                 return await self._named(rule)
             return await self._discovered(rule)
         except QueryFailed as error:
+            # `_discovered` evaluates nothing else outside `_tried`.
+            field = "`query`" if isinstance(rule, NamedRule) else "`seriesQuery`"
             return RuleReport(
-                rule=rule.path, backend=rule.backend.name, yields=False, findings=(_failed(error),)
+                rule=rule.path,
+                backend=rule.backend.name,
+                yields=False,
+                findings=(_failed(error, field),),
             )
 
     async def _discovered(self, rule: DiscoveryRule) -> RuleReport:
@@ -151,7 +156,7 @@ class RuleChecker:
             return self._of_named(rule, findings=(_not_queried(error),))
         if first and rule.object_label and rule.object_label not in first:
             return self._of_named(rule, findings=(_no_object_label(rule, first),))
-        tried, findings = _read(query, request, evaluation)
+        tried, findings = self._read(query, request, evaluation)
         return self._of_named(rule, tried=(tried,), findings=tuple(findings))
 
     def _of_named(
@@ -199,10 +204,13 @@ class RuleChecker:
             evaluation = await self._prometheus.evaluate(query.plan)
         except QueryFailed as error:
             unanswered = Tried(
-                metric=request.metric, of=_subject(request), query=query.plan.query, rows=0
+                metric=request.metric,
+                of=self._subject(request),
+                query=query.plan.query,
+                rows=0,
             )
-            return (unanswered,), [_failed(error)]
-        tried, findings = _read(query, request, evaluation)
+            return (unanswered,), [_failed(error, "`metricsQuery`")]
+        tried, findings = self._read(query, request, evaluation)
         return (tried,), findings
 
     async def _tried_alive(
@@ -230,7 +238,9 @@ class RuleChecker:
         except StatusError as error:
             findings.append(_not_queried(error))
         except QueryFailed as error:
-            findings.append(_failed(error))
+            findings.append(
+                _failed(error, "`containerQuery`" if resource == PODS else "`nodeQuery`")
+            )
         return RuleReport(
             rule=f"resourceRules ({resource})",
             backend=rules.backend.name,
@@ -239,58 +249,63 @@ class RuleChecker:
             findings=tuple(findings),
         )
 
+    def _read(
+        self,
+        query: MetricQuery,
+        request: CustomMetricRequest | ExternalMetricRequest,
+        evaluation: Evaluation,
+    ) -> tuple[Tried, list[Finding]]:
+        """The evaluation, read as the server reads it."""
+        now_seconds = time.time()
+        names = (request.name,) if isinstance(request, CustomMetricRequest) else ()
+        served: Sequence[ObjectValue | ExternalValue] | None = None
+        refused: StatusError | None = None
+        judged: list[Judgement] = []
+        try:
+            if isinstance(request, CustomMetricRequest):
+                served = custom_values(
+                    evaluation, query, request, names, now_seconds=now_seconds, judged=judged.extend
+                ).values
+            else:
+                served = external_values(
+                    evaluation, query, request, now_seconds=now_seconds, judged=judged.extend
+                )
+        except StatusError as error:
+            refused = error
+        findings = about_values(
+            query,
+            evaluation,
+            request,
+            judged,
+            is_refused=refused is not None,
+            now_seconds=now_seconds,
+        )
+        if refused and not findings:
+            findings = [_not_queried(refused)]
+        tried = Tried(
+            metric=request.metric,
+            of=self._subject(request),
+            query=query.plan.query,
+            rows=len(counted(evaluation, query.rows, names)),
+            value=format_milli(served[0].value_milli) if served else "",
+        )
+        return tried, findings
 
-def _read(
-    query: MetricQuery,
-    request: CustomMetricRequest | ExternalMetricRequest,
-    evaluation: Evaluation,
-) -> tuple[Tried, list[Finding]]:
-    """The evaluation, read as the server reads it."""
-    now_seconds = time.time()
-    names = (request.name,) if isinstance(request, CustomMetricRequest) else ()
-    served: Sequence[ObjectValue | ExternalValue] | None = None
-    refused: StatusError | None = None
-    judged: list[Judgement] = []
-    try:
-        if isinstance(request, CustomMetricRequest):
-            served = custom_values(
-                evaluation, query, request, names, now_seconds=now_seconds, judged=judged.extend
-            ).values
-        else:
-            served = external_values(
-                evaluation, query, request, now_seconds=now_seconds, judged=judged.extend
-            )
-    except StatusError as error:
-        refused = error
-    findings = about_values(
-        query,
-        evaluation,
-        request,
-        judged,
-        is_refused=refused is not None,
-        now_seconds=now_seconds,
+    def _subject(self, request: CustomMetricRequest | ExternalMetricRequest) -> str:
+        if isinstance(request, ExternalMetricRequest):
+            return f"namespace {request.namespace}" if request.namespace else "every namespace"
+        inside = f"{request.namespace}/" if request.namespace else ""
+        resource = request.resource
+        if request.name != EVERY_OBJECT:
+            singular = self._mapping.singular(resource.resource)
+            resource = GroupResource(singular, resource.group)
+        return f"{resource} {inside}{request.name}"
+
+
+def _failed(error: QueryFailed, field: str) -> Finding:
+    return no_answer(
+        backend=error.backend, cause=error.cause, retryable=error.retryable, fields=field
     )
-    if refused and not findings:
-        findings = [_not_queried(refused)]
-    tried = Tried(
-        metric=request.metric,
-        of=_subject(request),
-        query=query.plan.query,
-        rows=len(counted(evaluation, query.rows, names)),
-        value=format_milli(served[0].value_milli) if served else "",
-    )
-    return tried, findings
-
-
-def _subject(request: CustomMetricRequest | ExternalMetricRequest) -> str:
-    if isinstance(request, ExternalMetricRequest):
-        return f"namespace {request.namespace}" if request.namespace else "every namespace"
-    inside = f"{request.namespace}/" if request.namespace else ""
-    return f"{request.resource} {inside}{request.name}"
-
-
-def _failed(error: QueryFailed) -> Finding:
-    return no_answer(backend=error.backend, cause=error.cause, retryable=error.retryable)
 
 
 def _not_queried(error: StatusError) -> Finding:

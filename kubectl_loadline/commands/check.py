@@ -1,10 +1,11 @@
 """`kubectl loadline check [FILE...]`: the configuration of the running adapter, or files, tried on Prometheus."""
 
 import contextlib
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import quote
 
@@ -21,7 +22,7 @@ from kubectl_loadline.cluster.flags import (
 from kubectl_loadline.cluster.programs import adapter_of
 from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag, prometheus_url
 from kubectl_loadline.terminal.documents import add_output_flag
-from kubectl_loadline.terminal.exit_codes import FOUND
+from kubectl_loadline.terminal.exit_codes import FOUND, WRONG
 from wire.api.status import StatusError
 from wire.kube.client import decoded
 from wire.process.command_line.parsing import FlagParser
@@ -35,7 +36,7 @@ class _ConfigMap(msgspec.Struct, frozen=True):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """0: usable; 1: usable, but not everything could be checked; 2: a flag is wrong; 3: not usable."""
+    """0: usable; 1: usable, but not everything could be checked; 2: a flag is wrong, or a file cannot be read; 3: not usable."""
     given = parser().parse_args(arguments)
     return ended("check", _check(given))
 
@@ -66,12 +67,18 @@ async def _check(given: Namespace) -> int:
             progress=session.progress,
             stdin=configuration,
         )
-    return exit_code(code)
+    return exit_code(code, reads_all=all(map(_is_readable, given.files)))
 
 
-def exit_code(of_adapter: int) -> int:
-    """That of the plugin for that of `loadline-adapter check`."""
-    return FOUND if of_adapter == FAULTY else of_adapter
+def exit_code(of_adapter: int, *, reads_all: bool) -> int:
+    """That of the plugin for that of `loadline-adapter check`. `reads_all`: whether every file can be read."""
+    if of_adapter != FAULTY:
+        return of_adapter
+    return FOUND if reads_all else WRONG
+
+
+def _is_readable(file: str) -> bool:
+    return file == "-" or (os.access(file, os.R_OK) and not Path(file).is_dir())
 
 
 async def _configuration(session: Session, adapter: RunningProgram) -> bytes:
@@ -114,7 +121,7 @@ def parser() -> FlagParser:
         notes="Required permissions: list deployments in all namespaces, or --adapter; get configmaps in the adapter's "
         "namespace; and for Prometheus get services, list and get pods, get and create pods/portforward in its namespace.\n\n"
         "Exit code 0: the configuration is valid. 1: it is valid, but Prometheus or the cluster could not be reached. "
-        "2: a flag is wrong. 3: the configuration is invalid or, with --strict, there is a warning.",
+        "2: a flag is wrong, or a file cannot be read. 3: the configuration is invalid or, with --strict, there is a warning.",
     )
     parser.add_argument(
         "files",

@@ -75,7 +75,7 @@ def follow_other_documents(user: User, adapter: LoadlineProcess, blocks: list[st
         "kubectl -n monitoring get configmap loadline-adapter -o jsonpath='{.data.config\\.yaml}'"
     )
     user.shell.run(f"{read} > config.yaml")
-    assert "config.yaml can be used" in user.shell.run(check)
+    assert "config.yaml is accepted" in user.shell.run(check)
     user.shell.run(migrate)
     running = f"loadline-adapter explain --server={adapter.url} --insecure-skip-tls-verify"
     for block in (explain, explain_running):

@@ -75,7 +75,7 @@ def test_a_rule_that_works_shows_series_metrics_resources_and_a_value(checked, m
     [metric] = rule.metrics
     assert {"pods", "namespaces"} <= set(metric.resources)
     [tried] = rule.tried
-    assert (tried.of, tried.value, tried.rows) == ("pods shop/web-1", "1500m", 1)
+    assert (tried.of, tried.value, tried.rows) == ("pod shop/web-1", "1500m", 1)
     assert tried.query == f'sum({mine}_load{{namespace="shop",pod="web-1"}}) by (pod)'
     assert rule.findings == ()
 
@@ -87,6 +87,7 @@ def test_a_rule_that_works_shows_series_metrics_resources_and_a_value(checked, m
         pytest.param(f"seriesQuery: 'MINE_bare{{namespace!=\"\"}}'\n  {TEMPLATE}", "NoSeries", "Prometheus has MINE_bare with the labels colour", "Give the series the labels", id="series without the labels requested for"),
         pytest.param(f"seriesQuery: '{{__name__=~\"MINE_.*\"}}'\n  {TEMPLATE}\n  seriesFilters: [{{isNot: '^MINE'}}]", "Filtered", "seriesFilters isNot: ^MINE", "RE2", id="filtered out"),
         pytest.param(f"seriesQuery: '{{__name__=~\"MINE_.*\"}}'\n  {TEMPLATE}\n  name: {{matches: '^http_'}}", "Filtered", "name.matches: ^http_", "RE2", id="no name matches"),
+        pytest.param(f"seriesQuery: 'MINE_load{{pod'\n  {TEMPLATE}", "QueryRefused", "refused the query: bad_data", "`seriesQuery`", id="a selector that is not PromQL"),
         pytest.param("seriesQuery: MINE_bare\n  resources: {overrides: {pod: {resource: pod}}}", "LabelNotMapped", "no label that `resources` maps to a resource", "rules[0].resources.overrides", id="no label maps"),
         pytest.param("seriesQuery: MINE_load\n  resources: {overrides: {pod: {resource: gadget}}}", "UnknownResource", "rules[0].resources.overrides.pod: the cluster has no resource gadget", "--kubeconfig", id="an unknown resource"),
     ],
@@ -159,7 +160,7 @@ def test_a_pod_that_is_gone_is_not_the_fault_of_the_rule(checked, exporter, prom
     exporter.remove(f"{mine}_late")
     rule = only_rule(report)
     assert rule.series_seen == 2
-    assert (rule.tried[0].of, rule.tried[0].value, rule.findings) == ("pods shop/here", "8", ())
+    assert (rule.tried[0].of, rule.tried[0].value, rule.findings) == ("pod shop/here", "8", ())
 
 
 def test_named_and_external_metrics_show_a_value(checked, mine):
@@ -180,7 +181,7 @@ metrics:
     external, pods, everything = report.rules
     assert (external.tried[0].of, external.tried[0].value) == ("namespace shop", "7")
     assert external.tried[0].query == f'sum({mine}_total{{namespace="shop"}})'
-    assert pods.tried[0].of in ("pods shop/web-1", "pods shop/web-2")
+    assert pods.tried[0].of in ("pod shop/web-1", "pod shop/web-2")
     assert pods.tried[0].value in ("1500m", "2500m")
     assert (everything.tried[0].of, everything.tried[0].value) == ("every namespace", "4")
 

@@ -60,7 +60,7 @@ class WithoutMetrics:
 async def test_an_autoscaler_without_metrics_reads_cpu():
     cluster = WithoutMetrics()
     [cpu] = await metric_paths(Autoscaler("shop", "web", ("la",)), cluster, cluster)
-    assert cpu.title == "Resource metric cpu"
+    assert (cpu.title, cpu.resource) == ("Resource metric cpu", "cpu")
     assert cpu.path == "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods?labelSelector=app%3Dweb"
 
 

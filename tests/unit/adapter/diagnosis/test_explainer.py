@@ -337,6 +337,9 @@ async def test_the_document_for_programs_keeps_its_names():
 async def test_an_invalid_path_is_reported_and_never_raised(path):
     explanation = await explainer(FakePrometheus()).explain(path)
     assert (explanation.ended_at, explanation.findings[0].reason) == ("request", "BadRequest")
+    for api in VERSIONS:
+        assert f"/apis/{api}/v1beta" in explanation.findings[0].fix
+    assert "v1beta2" in explanation.findings[0].fix
 
 
 async def test_a_missing_series_is_searched_escaped_and_on_the_backend_of_the_rule():

@@ -124,12 +124,19 @@ def test_problems_of_one_autoscaler_is_a_wrong_flag(capsys):
 
 
 @pytest.mark.parametrize(
-    ("of_adapter", "code"),
-    [(0, 0), (1, 1), (2, 3)],
-    ids=["valid", "not everything could be checked", "invalid"],
+    ("of_adapter", "reads_all", "code"),
+    [(0, True, 0), (1, True, 1), (2, True, 3), (2, False, 2)],
+    ids=["valid", "not everything could be checked", "invalid", "not read"],
 )
-def test_check_exits_with_3_for_a_configuration_that_is_invalid(of_adapter, code):
-    assert exit_code(of_adapter) == code
+def test_check_exits_with_3_for_a_configuration_that_is_invalid(of_adapter, reads_all, code):
+    assert exit_code(of_adapter, reads_all=reads_all) == code
+
+
+@pytest.mark.parametrize("name", ["nothing.yaml", "."], ids=["missing", "a directory"])
+def test_a_file_that_cannot_be_read_exits_with_2(name, api_server, tmp_path, capfd):
+    file = tmp_path / name
+    assert main(["check", str(file), "--prometheus-url=http://127.0.0.1:1"]) == 2
+    assert f"{file}: cannot be read: " in capfd.readouterr().err
 
 
 def test_an_invalid_file_is_found_by_the_adapter_itself(api_server, tmp_path, capfd):
