@@ -129,11 +129,11 @@ def _row(row: Row) -> str:
 
 
 def _rounded(value: str) -> str:
-    """At most 6 significant digits of a fraction; whole numbers, NaN and histograms as they are."""
+    """At most 8 significant digits of a fraction; whole numbers, NaN and histograms as they are."""
     if not re.fullmatch(r"-?[0-9]+\.[0-9]+(e[-+][0-9]+)?", value):
         return value
     number = float(value)
-    return f"{number:.0f}" if 1e5 <= abs(number) < 1e15 else f"{number:.6g}"
+    return f"{number:.0f}" if 1e5 <= abs(number) < 1e15 else f"{number:.8g}"
 
 
 def _listed(names: Sequence[str], count: int) -> str:
