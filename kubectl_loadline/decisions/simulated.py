@@ -158,7 +158,7 @@ async def simulate(
             readings.append(next(measured).reading)
         else:
             pod_level = settings.pod_level_resources
-            readings.append(simulated(metric, value, pods, now, pod_level_resources=pod_level))
+            readings.append(simulated(metric, value, pods, pod_level_resources=pod_level))
     return decide(planned, TargetPods(pods=pods), readings, now)
 
 
