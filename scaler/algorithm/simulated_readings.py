@@ -18,6 +18,7 @@ from scaler.algorithm.unusable import MetricUnusable
 from scaler.api.autoscaler import MetricSourceType, MetricSpec
 
 FAILS = "fails"
+SIMULATED_FAILURE = "the failure is simulated"
 # Later than every pod turned ready: a value that is given counts for each ready pod, however young it is.
 _SAMPLED_AT_UNIX_SECONDS = math.inf
 
@@ -35,7 +36,7 @@ def simulated(
 ) -> Reading:
     """The value as the metrics API would return it; for a metric per pod, each pod has it. Raises ValueError."""
     if value == FAILS:
-        return MetricFailed("the failure is simulated")
+        return MetricFailed(SIMULATED_FAILURE)
     if metric.is_computed:
         raise ValueError(
             f"{metric.name} is a formula: give the metrics that it is computed from instead"

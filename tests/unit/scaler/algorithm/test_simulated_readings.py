@@ -7,8 +7,8 @@ from scaler.algorithm.moment import Moment
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.pod_groups import group_pods
 from scaler.algorithm.readings import ExternalValues
-from scaler.algorithm.simulated_readings import simulated
 from scaler.algorithm.settings import Settings
+from scaler.algorithm.simulated_readings import simulated
 from tests.unit.scaler.objects import (
     NOW,
     average,
