@@ -7,7 +7,7 @@ import time
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
+from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName, short_name
 from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, ended, existing
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
@@ -69,7 +69,7 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
         finally:
             await clients.close()
     document = encoded(decision.derivation)
-    text = with_hint(printed(decision, settings, "text"), decision.derivation, kind)
+    text = with_hint(printed(decision, settings, "text"), decision.derivation, short_name(kind))
     print_document(given.output, document, lambda: wrapped(text, screen_columns()))
     return OK
 

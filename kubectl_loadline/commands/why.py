@@ -73,7 +73,7 @@ async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> in
         given.output,
         decision,
         lambda: wrapped(
-            with_hint(printed(decision, "text"), decoded(decision, STEP_TYPES), kind),
+            with_hint(printed(decision, "text"), decoded(decision, STEP_TYPES), short_name(kind)),
             screen_columns(),
         ),
     )
