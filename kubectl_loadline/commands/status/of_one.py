@@ -91,7 +91,7 @@ async def compared_in_prometheus(
                 for which in (CURRENT, DESIRED)
             ]
     except (Unreachable, Unavailable) as error:
-        return Compared(basis=f"no history: {error}")
+        return Compared(basis=f"no history: {str(error).rstrip('.')}")
     found = compare(actual, desired, step_seconds=step)
     if found is None:
         return Compared(
