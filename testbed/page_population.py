@@ -25,10 +25,10 @@ Json = dict[str, Any]
 # Name, replicas, wanted, conditions, decision.
 _STATES: Final[tuple[tuple[int, int, dict[str, str], Json], ...]] = (
     (5, 5, {}, {"summary": "stays at 5 replicas: queue_length proposes 5"}),
-    (4, 8, {"ScalingLimited": "ScaleUpLimit"}, {"summary": "goes from 4 to 8 replicas: queue_length proposes 17; limited to 8 (ScaleUpLimit)", "proposedReplicas": 17, "stabilizedReplicas": 17}),
+    (4, 8, {"ScalingLimited": "ScaleUpLimit"}, {"summary": "goes from 4 to 8 replicas: queue_length proposes 17; limited to 8 by the scale-up rate", "proposedReplicas": 17, "stabilizedReplicas": 17}),
     (9, 9, {}, {"summary": "stays at 9 replicas: queue_length proposes 3; recent recommendations hold it at 9", "proposedReplicas": 3, "stabilizedReplicas": 9}),
-    (20, 20, {"ScalingLimited": "TooManyReplicas"}, {"summary": "stays at 20 replicas: queue_length proposes 31; limited to 20 (TooManyReplicas)", "proposedReplicas": 31, "stabilizedReplicas": 31}),
-    (2, 2, {"ScalingLimited": "TooFewReplicas"}, {"summary": "stays at 2 replicas: queue_length proposes 1; limited to 2 (TooFewReplicas)", "proposedReplicas": 1, "stabilizedReplicas": 1}),
+    (20, 20, {"ScalingLimited": "TooManyReplicas"}, {"summary": "stays at 20 replicas: queue_length proposes 31; limited to 20 by maxReplicas", "proposedReplicas": 31, "stabilizedReplicas": 31}),
+    (2, 2, {"ScalingLimited": "TooFewReplicas"}, {"summary": "stays at 2 replicas: queue_length proposes 1; limited to 2 by minReplicas", "proposedReplicas": 1, "stabilizedReplicas": 1}),
     (6, 4, {}, {"summary": "would go from 6 to 4 replicas: queue_length proposes 4"}),
 )  # fmt: skip
 _FAILED: Final = "the HPA was unable to compute the replica count: unable to get external metric shop/queue_length: no rows"
@@ -183,7 +183,9 @@ def _status(
     if failed:
         wanted, conditions[2] = replicas, _condition("ScalingLimited", "False", "DesiredWithinRange", "the desired count")  # fmt: skip
         conditions[1] = _condition("ScalingActive", "False", "FailedGetExternalMetric", _FAILED)
-        decision = {"summary": f"keeps {replicas} replicas: its metric failed"}
+        decision = {
+            "summary": f"keeps {replicas} replicas: external metric queue_length failed: no rows"
+        }
     now = time.time()
     steps = [
         {

@@ -12,6 +12,10 @@ SHORT_NAMES: Final[Mapping[str, str]] = {
     LOAD_AUTOSCALERS.plural: "la",
     HORIZONTAL_POD_AUTOSCALERS.plural: "hpa",
 }
+_WORKLOADS: Final = (
+    "deployment", "deployments", "deploy", "statefulset", "statefulsets", "sts", "replicaset", "replicasets", "rs",
+    "pod", "pods", "po",
+)  # fmt: skip
 FORMS: Final = "NAME, la/NAME or hpa/NAME"
 
 
@@ -34,6 +38,8 @@ def autoscaler_name(text: str, *, namespace: str = "") -> AutoscalerName:
         before, name = [], ""
     if before and (kind := _kind(before[0])) is not None:
         kinds, before = (kind,), before[1:]
+    elif before and before[0].lower().partition(".")[0] in _WORKLOADS:
+        name = ""
     if before:
         inside, before = before[0], before[1:]
     if before or not name:

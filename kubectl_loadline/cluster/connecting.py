@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import sys
 from collections.abc import AsyncIterator, Coroutine
 from importlib.metadata import version
 from typing import Any
@@ -26,6 +25,7 @@ from wire.kube.connection import (
     connect,
 )
 from wire.kube.requests import Watcher, Writer
+from wire.process.command_line.messages import print_error
 from wire.process.command_line.program import DISTRIBUTION
 from wire.process.event_loop import run
 
@@ -128,5 +128,5 @@ def ended(command: str, work: Coroutine[Any, Any, int]) -> int:
         problem, code = str(error), WRONG
     finally:
         logging.disable(logging.NOTSET)
-    print(f"kubectl loadline {command}: {problem}", file=sys.stderr)
+    print_error(f"kubectl loadline {command}: {problem}")
     return code

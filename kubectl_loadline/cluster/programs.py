@@ -28,7 +28,7 @@ from kubectl_loadline.cluster.deployments import (
 from kubectl_loadline.cluster.flags import environment_variable
 from kubectl_loadline.cluster.port_forward import ForwardedPort, forwarded
 from kubectl_loadline.cluster.registrations import registered_adapters
-from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, WatchedKind
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from wire.api.labels import from_label_selector
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import decoded
@@ -42,6 +42,10 @@ class _ReviewStatus(msgspec.Struct, frozen=True):
 
 class _Review(msgspec.Struct, frozen=True):
     status: _ReviewStatus = _ReviewStatus()
+
+
+class ScaledByKubernetes(Unreachable):
+    """kube-controller-manager scales the HPAs of a namespace, unless its HPA controller is disabled."""
 
 
 async def adapter_of(session: Session, named: str) -> RunningProgram:
@@ -83,7 +87,8 @@ async def scaler_of(
             if kind is HORIZONTAL_POD_AUTOSCALERS
             else ": check its flags --watch and --namespace"
         )
-        raise Unreachable(
+        problem = Unreachable if named or kind is LOAD_AUTOSCALERS else ScaledByKubernetes
+        raise problem(
             f"the {names} {verb} not reconcile {kind.kind}s in the namespace {namespace}{reason}"
         )
     return _only("scaler", found if named else await _trusted(session, found))

@@ -3,12 +3,11 @@
 Everything is read with the user's own rights and decided here, with the algorithm flags of the running scaler.
 """
 
-import sys
 import time
 from argparse import Namespace
 from collections.abc import Sequence
 
-from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
+from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName, short_name
 from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, ended, existing
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
@@ -17,9 +16,10 @@ from kubectl_loadline.cluster.flags import (
     cluster_of,
     given_target,
 )
-from kubectl_loadline.cluster.programs import scaler_of
+from kubectl_loadline.cluster.programs import ScaledByKubernetes, scaler_of
 from kubectl_loadline.cluster.reported_requests import ReportedRequests
 from kubectl_loadline.cluster.scaler_settings import settings_in_cluster
+from kubectl_loadline.decisions.failed_metrics import with_hint
 from kubectl_loadline.decisions.simulated import (
     Simulation,
     add_simulation_flags,
@@ -34,6 +34,7 @@ from scaler.algorithm.settings import Settings
 from scaler.api.kinds import WatchedKind
 from scaler.runtime.clients import Clients
 from wire.kube.mapper import RestMapper
+from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 
 
@@ -50,10 +51,7 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
         kind, namespace, _ = await existing(session, target)
         settings, problem = await settings_for(session, kind, namespace, given.program)
         if problem:
-            print(
-                f"kubectl loadline simulate: using the default flags of the scaler, because {problem}",
-                file=sys.stderr,
-            )
+            print_error(f"Default algorithm flags are assumed: {problem}.")
         simulation = Simulation(
             autoscaler=f"{namespace}/{target.name}",
             settings=settings,
@@ -71,7 +69,7 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
         finally:
             await clients.close()
     document = encoded(decision.derivation)
-    text = printed(decision, settings, "text")
+    text = with_hint(printed(decision, settings, "text"), decision.derivation, short_name(kind))
     print_document(given.output, document, lambda: wrapped(text, screen_columns()))
     return OK
 
@@ -85,8 +83,12 @@ async def settings_for(
     """
     try:
         scaler = await scaler_of(session, kind, namespace, named)
+    except ScaledByKubernetes:
+        problem = "kube-controller-manager scales this HPA"
+        return await settings_in_cluster(session.client, None, kind), problem
     except Unreachable as error:
-        return await settings_in_cluster(session.client, None, kind), str(error)
+        problem = str(error).rstrip(".")
+        return await settings_in_cluster(session.client, None, kind), problem
     return await settings_in_cluster(session.client, scaler, kind), None
 
 

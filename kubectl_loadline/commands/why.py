@@ -1,6 +1,5 @@
 """`kubectl loadline why NAME`: the running scaler's last decision, from the replica that made it."""
 
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
@@ -19,15 +18,19 @@ from kubectl_loadline.cluster.flags import (
     cluster_of,
     given_target,
 )
-from kubectl_loadline.cluster.programs import scaler_of
+from kubectl_loadline.cluster.programs import ScaledByKubernetes, scaler_of
 from kubectl_loadline.cluster.scaler_decisions import decision_of
+from kubectl_loadline.decisions.failed_metrics import with_hint
 from kubectl_loadline.decisions.last import printed
 from kubectl_loadline.decisions.metric_names import in_prometheus_words
 from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import FAILED, OK
 from kubectl_loadline.terminal.screen import screen_columns, wrapped
+from scaler.algorithm.derivation import decoded
 from scaler.api.autoscaler import Autoscaler
+from scaler.extensions import STEP_TYPES
 from wire.api import kube_json
+from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 
 
@@ -55,18 +58,24 @@ async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> in
                     skips_verification=given.insecure_skip_tls_verify,
                 )
         except Unreachable as error:
-            print(f"kubectl loadline why: {error}", file=sys.stderr)
+            named = f"{short_name(kind)}/{target.name}"
+            by_kubernetes = isinstance(error, ScaledByKubernetes)
+            problem = f"kube-controller-manager scales {named}." if by_kubernetes else str(error)
+            print_error(f"kubectl loadline why: {problem}")
             summary = _summary(body)
             if summary:
-                print(f"From its status: {namespace}/{target.name} {summary}.", file=sys.stderr)
-            print(
-                "With your own permissions: kubectl loadline simulate "
-                f"{short_name(kind)}/{target.name} -n {namespace}",
-                file=sys.stderr,
+                print_error(f"From its status: {namespace}/{target.name} {summary}.")
+            print_error(
+                f"To compute its decision here: kubectl loadline simulate {named} -n {namespace}"
             )
             return FAILED
     print_document(
-        given.output, decision, lambda: wrapped(printed(decision, "text"), screen_columns())
+        given.output,
+        decision,
+        lambda: wrapped(
+            with_hint(printed(decision, "text"), decoded(decision, STEP_TYPES), short_name(kind)),
+            screen_columns(),
+        ),
     )
     return OK
 

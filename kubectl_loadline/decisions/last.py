@@ -4,7 +4,6 @@ The client needs permission to get `/debug/decisions/*` from the scaler. In the 
 its service account is used; from outside, forward the port and use a kubeconfig.
 """
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -20,6 +19,7 @@ from wire.kube.chosen_context import CURRENT, ChosenContext
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError
 from wire.kube.server_connection import connect_to
+from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 from wire.process.event_loop import run
 
@@ -47,13 +47,13 @@ def main(arguments: Sequence[str]) -> int:
             )
         )
     except StatusError as error:
-        print(f"loadline-scaler why: {error.message}", file=sys.stderr)
+        print_error(f"loadline-scaler why: {error.message}")
         return 1
     except Unavailable as error:
-        print(f"loadline-scaler why: {error.message}\n{_hint(given.autoscaler)}", file=sys.stderr)
+        print_error(f"loadline-scaler why: {error.message}\n{_hint(given.autoscaler)}")
         return 1
     except ConnectionConfigError as error:
-        print(f"loadline-scaler why: {error}\n{_hint(given.autoscaler)}", file=sys.stderr)
+        print_error(f"loadline-scaler why: {error}\n{_hint(given.autoscaler)}")
         return 2
     print(printed(body, given.output))
     return 0

@@ -6,7 +6,6 @@ scaled its target.
 """
 
 import argparse
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,7 +41,13 @@ from wire.kube.chosen_context import ChosenContext, add_context_flags, context_o
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
-from wire.process.command_line.parsing import FlagParser, FlagSet, moment_unix_seconds
+from wire.process.command_line.messages import print_error
+from wire.process.command_line.parsing import (
+    FlagParser,
+    FlagSet,
+    did_you_mean,
+    moment_unix_seconds,
+)
 from wire.process.event_loop import run
 
 
@@ -85,10 +90,10 @@ def main(arguments: Sequence[str]) -> int:
             )
         )
     except (StatusError, Unavailable) as error:
-        print(f"loadline-scaler simulate: {error.message}", file=sys.stderr)
+        print_error(f"loadline-scaler simulate: {error.message}")
         return 1
     except (ConnectionConfigError, ValueError) as error:
-        print(f"loadline-scaler simulate: {error}", file=sys.stderr)
+        print_error(f"loadline-scaler simulate: {error}")
         return 2
     print(printed(decision, simulation.settings, given.output))
     return 0
@@ -158,7 +163,7 @@ async def simulate(
             readings.append(next(measured).reading)
         else:
             pod_level = settings.pod_level_resources
-            readings.append(simulated(metric, value, pods, now, pod_level_resources=pod_level))
+            readings.append(simulated(metric, value, pods, pod_level_resources=pod_level))
     return decide(planned, TargetPods(pods=pods), readings, now)
 
 
@@ -186,9 +191,13 @@ def _by_metric(values: Mapping[str, str], metrics: Sequence[MetricSpec]) -> dict
         named = [index for index, metric in enumerate(metrics) if metric.name == name]
         matching = named or [i for i, metric in enumerate(metrics) if name in names_of(metric)]
         if len(matching) != 1:
-            known = ", ".join(each for metric in metrics for each in names_of(metric)[:1])
-            problem = "several metrics have" if matching else "no metric has"
-            raise ValueError(f"{problem} the name {name!r}: use one of {known}")
+            known = [each for metric in metrics for each in names_of(metric)[:1]]
+            names = " or ".join(known)
+            if matching:
+                raise ValueError(f"several metrics have the name {name!r}: use {names}")
+            raise ValueError(
+                f"unknown metric {name!r}{did_you_mean(name, known) or f': use {names}'}"
+            )
         found[matching[0]] = value
     return found
 

@@ -8,7 +8,6 @@ import msgspec
 from kubectl_loadline.status.row import Row
 
 GAP: Final = "   "
-REASON_COLUMNS_MIN: Final = 20
 REASON: Final = "REASON"
 LIMITED_BY: Final = "LIMITED BY"
 
@@ -33,13 +32,13 @@ CELLS: Final[Mapping[str, Callable[[Row], str]]] = {
     LIMITED_BY: lambda row: ", ".join(row.limited_by) or "-",
     REASON: lambda row: " ".join(row.reason.split()),
 }
-# The first of these that leave enough space for the reason are left out on a narrow terminal. Names stay whole.
+# What is left out on a narrow terminal: the first of these with which the reason has so many columns. Names stay whole.
 LEFT_OUT: Final = (
-    (),
-    ("TARGET",),
-    ("TARGET", "MIN", "MAX"),
-    ("TARGET", REASON),
-    ("TARGET", "MIN", "MAX", REASON),
+    ((), 20),
+    (("TARGET",), 20),
+    (("TARGET", "MIN", "MAX"), 15),
+    (("TARGET", REASON), 0),
+    (("TARGET", "MIN", "MAX", REASON), 0),
 )
 
 
@@ -81,9 +80,9 @@ def table_of(rows: Sequence[Row], *, with_namespace: bool, columns: int | None) 
     }
     if columns is None:
         return Table(widths=widths)
-    for left_out in LEFT_OUT:
+    for left_out, reason_columns in LEFT_OUT:
         kept = {title: width for title, width in widths.items() if title not in left_out}
-        least = min(kept.get(REASON, 0), REASON_COLUMNS_MIN) - kept.get(REASON, 0)
+        least = min(kept.get(REASON, 0), reason_columns) - kept.get(REASON, 0)
         if sum(kept.values()) + least + len(GAP) * (len(kept) - 1) <= columns:
             break
     return Table(widths=kept, left_out=left_out, columns=columns)

@@ -55,6 +55,10 @@ def add_output_flag(
 
 
 def _format(text: str) -> str:
+    if text in ("jsonpath", JSONPATH):
+        raise argparse.ArgumentTypeError(
+            "jsonpath needs a template, such as jsonpath='{.FIELD}': -o json shows the fields"
+        )
     if is_jsonpath(text):
         try:
             Template(text.removeprefix(JSONPATH))

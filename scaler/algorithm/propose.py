@@ -11,6 +11,7 @@ import msgspec
 from scaler.algorithm import from_object, from_pods
 from scaler.algorithm.derivation import MetricDerivation
 from scaler.algorithm.readings import Reading
+from scaler.algorithm.simulated_readings import names_of
 from scaler.algorithm.unusable import MetricUnusable
 from scaler.algorithm.workload import Evaluation, Workload
 from scaler.api.autoscaler import (
@@ -97,7 +98,7 @@ def _failed(
         status=MetricStatus(type="", name=metric.name),
         derivation=MetricDerivation(
             type=metric.type,
-            name=metric.name,
+            name=metric.name or _name(metric),
             failure=message,
             is_spec_error=is_spec_error,
             is_input=metric.is_input,
@@ -106,6 +107,12 @@ def _failed(
             reason=reason, message=message, error=error, is_spec_error=is_spec_error
         ),
     )
+
+
+def _name(metric: MetricSpec) -> str:
+    """`external metric queue_length`; empty if the spec does not say which metric it is."""
+    words = "container resource" if metric.container_resource else metric.type.lower()
+    return "".join(f"{words} metric {name}" for name in names_of(metric)[:1])
 
 
 def _what(metric: MetricSpec) -> str:

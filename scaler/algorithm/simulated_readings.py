@@ -1,5 +1,6 @@
 """The reading that a metric would have with a value that a user gives, for `loadline-scaler simulate`."""
 
+import math
 from collections.abc import Sequence
 
 from scaler.algorithm.amounts import milli
@@ -17,7 +18,9 @@ from scaler.algorithm.unusable import MetricUnusable
 from scaler.api.autoscaler import MetricSourceType, MetricSpec
 
 FAILS = "fails"
-_WINDOW_SECONDS = 60.0
+SIMULATED_FAILURE = "the failure is simulated"
+# Later than every pod turned ready: a value that is given counts for each ready pod, however young it is.
+_SAMPLED_AT_UNIX_SECONDS = math.inf
 
 
 def names_of(metric: MetricSpec) -> tuple[str, ...]:
@@ -29,16 +32,11 @@ def names_of(metric: MetricSpec) -> tuple[str, ...]:
 
 
 def simulated(
-    metric: MetricSpec,
-    value: str,
-    pods: Sequence[Pod],
-    now_unix_seconds: float,
-    *,
-    pod_level_resources: bool,
+    metric: MetricSpec, value: str, pods: Sequence[Pod], *, pod_level_resources: bool
 ) -> Reading:
     """The value as the metrics API would return it; for a metric per pod, each pod has it. Raises ValueError."""
     if value == FAILS:
-        return MetricFailed("the failure is simulated")
+        return MetricFailed(SIMULATED_FAILURE)
     if metric.is_computed:
         raise ValueError(
             f"{metric.name} is a formula: give the metrics that it is computed from instead"
@@ -51,9 +49,7 @@ def simulated(
     return PodSamples(
         {
             name: PodSample(
-                value_milli=value_milli,
-                sampled_at_unix_seconds=now_unix_seconds,
-                window_seconds=_WINDOW_SECONDS,
+                value_milli=value_milli, sampled_at_unix_seconds=_SAMPLED_AT_UNIX_SECONDS
             )
             for name, value_milli in _by_pod(metric, value, running, pod_level_resources).items()
         }

@@ -11,6 +11,7 @@ from scaler.algorithm.bounds import (
     SCALE_DOWN_LIMIT,
     SCALE_UP_LIMIT,
     TOO_FEW_REPLICAS,
+    TOO_MANY_REPLICAS,
 )
 from scaler.algorithm.decision import Branch
 from scaler.algorithm.derivation import (
@@ -36,6 +37,12 @@ from scaler.api.extension_status import DecisionSummary
 from wire.api.quantity import format_milli
 
 _NAMES_SHOWN_MAX = 5
+_LIMITS = {
+    SCALE_UP_LIMIT: "the scale-up rate",
+    SCALE_DOWN_LIMIT: "the scale-down rate",
+    TOO_MANY_REPLICAS: "maxReplicas",
+    TOO_FEW_REPLICAS: "minReplicas",
+}
 
 
 def explain(derivation: Derivation, extensions: Extensions) -> str:
@@ -105,15 +112,32 @@ def _summary(derivation: Derivation, extensions: Extensions) -> str:
     if derivation.rescale_error:
         return f"wanted {derivation.desired_replicas} replicas, but the scale could not be written"
     if derivation.stabilization is None or derivation.winner is None:
-        return headline(derivation)
+        return _without_decision(derivation)
     parts = [f"{derivation.metrics[derivation.winner].name} proposes {derivation.proposed}"]
     if derivation.stabilization.reason != READY_FOR_NEW_SCALE:
         parts.append(f"recent recommendations hold it at {derivation.stabilization.stabilized}")
     if derivation.bound is not None and derivation.bound.reason != DESIRED_WITHIN_RANGE:
-        parts.append(f"limited to {derivation.bound.after} ({derivation.bound.reason})")
+        parts.append(f"limited to {derivation.bound.after} by {_LIMITS[derivation.bound.reason]}")
     parts.extend(message for _, message in _holds(derivation, extensions))
     parts.extend(each.message for each in derivation.remarks if each.holds)
     return f"{headline(derivation).rstrip('.')}: {'; '.join(parts)}"
+
+
+def _without_decision(derivation: Derivation) -> str:
+    """The headline; if the only metric failed, which one and why."""
+    if len(derivation.metrics) == 1 and derivation.desired_replicas is None:
+        [metric] = derivation.metrics
+        if metric.failure:
+            kept = _replicas(derivation.current_replicas)
+            return f"keeps {kept}: {metric.name} failed: {_cause(metric.failure)}"
+    return headline(derivation).removesuffix(".")
+
+
+def _cause(failure: str) -> str:
+    """In a few words: the innermost of the causes."""
+    if "could not find the metric" in failure:
+        return "not found"
+    return failure.rpartition(": ")[2]
 
 
 def headline(derivation: Derivation) -> str:
@@ -128,8 +152,8 @@ def headline(derivation: Derivation) -> str:
             return f"keeps {_replicas(current)}: {derivation.problem}."
         case Branch.DISABLED:
             return (
-                "is disabled: its target has 0 replicas. "
-                "Scale the target to 1 or more to enable it again."
+                "is disabled: its target has 0 replicas; "
+                "scale the target to 1 or more to enable it again."
             )
         case Branch.ABOVE_MAX:
             return f"{_step(derivation)}: {current} is more than maxReplicas, so no metric is read."

@@ -65,7 +65,7 @@ async def read_from_cluster(
         for each in {each.kind: each for each in kinds}.values():
             settings[each.kind], problem = await settings_for(session, each, namespace, "")
             if problem:
-                _note(f"using the default flags of the scaler, because {problem}")
+                _note(f"default algorithm flags are assumed: {problem}")
         explained = await _explained(session, given, present)
         return FromCluster(
             present=present,

@@ -1,6 +1,5 @@
 """`status` of every autoscaler, of a selection, or of one that is watched."""
 
-import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
@@ -17,6 +16,7 @@ from kubectl_loadline.terminal.exit_codes import FAILED, FOUND, OK
 from scaler.api.autoscaler import Autoscaler
 from wire.api import kube_json
 from wire.kube.requests import Watcher
+from wire.process.command_line.messages import print_error
 
 SORT_FIELDS: Final = (
     "name", "namespace", "kind", "target", "min", "max", "current", "desired", "mode", "limited_by", "reason",
@@ -30,12 +30,11 @@ async def show_list(given: Namespace) -> int:
         listing = await listed(session.client, namespace, label_selector=given.selector)
         rows = [each for each in listing.rows if each.has_problem or not given.problems]
         if listing.refused:
-            print(
-                f"kubectl loadline status: a kind is missing from the list: {listing.refused}",
-                file=sys.stderr,
+            print_error(
+                f"kubectl loadline status: a kind is missing from the list: {listing.refused}"
             )
         if not rows:
-            print(_none_found(namespace, given), file=sys.stderr)
+            print_error(_none_found(namespace, given))
         output = RowOutput(given)
         output.print_list(sorted_by(given.sort_by, rows))
         if given.watch:

@@ -19,7 +19,7 @@ from kubectl_loadline.status.recorded_replicas import (
     step_for,
 )
 from kubectl_loadline.status.row import Row, row_of
-from kubectl_loadline.status.text import comparison_sentence, counts, detail
+from kubectl_loadline.status.text import comparison_sentence, detail
 from kubectl_loadline.terminal.documents import is_document
 from kubectl_loadline.terminal.exit_codes import OK
 from kubectl_loadline.terminal.screen import screen_columns, wrapped
@@ -66,7 +66,7 @@ async def _compared(
     found = await compared_in_prometheus(session, given, kind, row)
     if found.comparison is not None:
         return found
-    return msgspec.structs.replace(found, basis=f"{found.basis}. {remembered(body, row)}")
+    return msgspec.structs.replace(found, basis=f"{found.basis}{remembered(body)}")
 
 
 async def compared_in_prometheus(
@@ -91,7 +91,7 @@ async def compared_in_prometheus(
                 for which in (CURRENT, DESIRED)
             ]
     except (Unreachable, Unavailable) as error:
-        return Compared(basis=f"no history: {error}")
+        return Compared(basis=f"no history: {str(error).rstrip('.')}")
     found = compare(actual, desired, step_seconds=step)
     if found is None:
         return Compared(
@@ -102,18 +102,17 @@ async def compared_in_prometheus(
     return Compared(comparison=found, basis=basis)
 
 
-def remembered(body: bytes, row: Row) -> str:
-    """What the status itself says of the recent past."""
+def remembered(body: bytes) -> str:
+    """A further sentence: what the status itself says of the recent past."""
     steps = stored_memory(body).history.recommendations or ()
-    now = f"Replicas: {counts(row)}"
     if not steps:
-        return now
+        return ""
     minutes = (steps[-1].until_unix_seconds - steps[0].since_unix_seconds) / 60
     span = f"{minutes:.0f} minutes" if minutes >= 1.5 else "minute"
     recommended = [each.replicas for each in steps]
     return (
-        f"{now}. In the last {span}, for which its status has a history, its metrics recommended "
-        f"{min(recommended)} to {max(recommended)}"
+        f". Its status has the last {span}: the metrics recommended {min(recommended)} to "
+        f"{max(recommended)}"
     )
 
 

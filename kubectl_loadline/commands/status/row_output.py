@@ -18,6 +18,7 @@ from kubectl_loadline.terminal.documents import (
     print_document,
 )
 from kubectl_loadline.terminal.screen import red, screen_columns, shows_colours
+from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagSet
 
 TABLE: Final = "table"
@@ -72,10 +73,7 @@ class RowOutput:
             )
             if self._table.left_out:
                 names = ", ".join(self._table.left_out)
-                print(
-                    f"Hidden to fit the terminal width ({self._table.columns}): {names}. Use -o wide to show them.",
-                    file=sys.stderr,
-                )
+                print_error(f"Hidden at {self._table.columns} columns: {names} (-o wide shows all)")
             if not self._given.no_headers:
                 print(self._table.header())
         of_problem = red if shows_colours() else str

@@ -20,12 +20,14 @@ from textwrap import fill, wrap
 from typing import Any, Final, NoReturn
 
 from wire.api.duration import format_duration, parse_duration
+from wire.process.command_line.messages import wrapped_error
 
 DURATION: Final = "DURATION"
 FILE: Final = "FILE"
 OUTPUTS: Final = ("text", "json")
 HELP_COLUMNS: Final = 100
 
+_FLAG: Final = re.compile(r"--[\w-]+|-[A-Za-z]")
 _TRUE = {"1", "t", "T", "true", "TRUE", "True"}
 _FALSE = {"0", "f", "F", "false", "FALSE", "False"}
 
@@ -171,7 +173,7 @@ class FlagParser(FlagSet, argparse.ArgumentParser):
         # Before argparse reports a required flag as missing, which may be the one that was misspelled.
         for arg in given:
             name = arg.partition("=")[0]
-            if re.fullmatch(r"--[\w-]+", name) and name not in self._option_string_actions:
+            if re.fullmatch(_FLAG, name) and name not in self._option_string_actions:
                 self.error(f"unknown flag {name}{did_you_mean(name, self._shown())}")
         return super().parse_known_args(given, namespace)
 
@@ -182,7 +184,8 @@ class FlagParser(FlagSet, argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Without the usage, which is longer than a screen and hides the reason."""
-        self.exit(2, f"{self.prog}: {message}\nSee {self.prog} --help for every flag.\n")
+        shown = f"{self.prog}: {message}\nSee {self.prog} --help for every flag."
+        self.exit(2, f"{wrapped_error(shown)}\n")
 
     def _spelled_out(self, arg: str) -> str:
         name, equals, value = arg.partition("=")

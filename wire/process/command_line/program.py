@@ -4,15 +4,16 @@ A command is a module with `parser() -> FlagParser` and `main(arguments) -> int`
 when it runs, so that no command pays for another one's libraries.
 """
 
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
+from textwrap import fill
 from typing import Final, Protocol, cast
 
 import msgspec
 
-from wire.process.command_line.parsing import FILE, FlagParser, did_you_mean
+from wire.process.command_line.messages import print_error
+from wire.process.command_line.parsing import FILE, FlagParser, did_you_mean, help_columns
 
 OK: Final = 0
 MISUSED: Final = 2
@@ -112,7 +113,16 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
         listed = [(each.name, each.summary) for each in self.commands]
         listed.append((COMPLETION, _COMPLETION_SUMMARY))
         listed.append(("version", "Print the version; --version does the same"))
-        return "\n".join(f"  {name:<12}{summary}" for name, summary in listed)
+        return "\n".join(
+            fill(
+                summary,
+                help_columns(),
+                initial_indent=f"  {name:<12}",
+                subsequent_indent=" " * 14,
+                break_on_hyphens=False,
+            )
+            for name, summary in listed
+        )
 
     def _completion(self, arguments: Sequence[str]) -> int:
         parser = FlagParser(
@@ -136,10 +146,9 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
 
     def _unknown(self, name: str) -> int:
         names = [each.name for each in self.commands] + [COMPLETION, "version"]
-        print(
+        print_error(
             f"{self.name}: unknown command {name!r}{did_you_mean(name, names)}\n"
-            f"Commands: {', '.join(names)}. See {self.name} --help.",
-            file=sys.stderr,
+            f"Commands: {', '.join(names)}. See {self.name} --help."
         )
         return MISUSED
 

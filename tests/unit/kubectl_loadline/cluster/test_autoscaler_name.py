@@ -43,6 +43,15 @@ def test_what_names_no_autoscaler_is_refused_with_the_forms(text):
         autoscaler_name(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["deployment/web", "deploy/web", "StatefulSet/web", "deployments.apps/web", "pod/web-0"]
+)
+def test_a_workload_is_not_taken_for_a_namespace(text):
+    with pytest.raises(ValueError, match=f"'{text}' is not an autoscaler: write NAME, la/NAME or"):
+        autoscaler_name(text)
+    assert autoscaler_name(f"la/{text}").kinds == LA
+
+
 def test_two_namespaces_are_refused():
     with pytest.raises(ValueError, match="remove one of them"):
         autoscaler_name("shop/web", namespace="billing")

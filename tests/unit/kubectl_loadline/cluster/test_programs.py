@@ -3,7 +3,13 @@
 import pytest
 
 from kubectl_loadline.cluster.connecting import Session, Unreachable
-from kubectl_loadline.cluster.programs import REVIEWS, adapter_of, pods_of, scaler_of
+from kubectl_loadline.cluster.programs import (
+    REVIEWS,
+    ScaledByKubernetes,
+    adapter_of,
+    pods_of,
+    scaler_of,
+)
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from tests.fakes.scaler import FakeKube
 from wire.api.status import forbidden
@@ -193,7 +199,8 @@ async def test_of_several_scalers_that_suit_the_user_chooses():
 async def test_an_hpa_of_the_built_in_controller_is_explained():
     cluster = session(deployment("scaler"))
     with pytest.raises(
-        Unreachable, match=r"does not reconcile HorizontalPodAutoscalers.*kube-controller-manager"
+        ScaledByKubernetes,
+        match=r"does not reconcile HorizontalPodAutoscalers.*kube-controller-manager",
     ):
         await scaler_of(cluster, HORIZONTAL_POD_AUTOSCALERS, "shop", "")
 

@@ -129,6 +129,7 @@ def test_a_list_is_sorted_by_a_field_and_unknown_counts_come_first(shop, capsys,
     [
         (["--sort-by=size"], "'size' is not one of name, namespace"),
         (["-o", "jsonp"], "invalid choice"),
+        (["-o", "jsonpath"], "jsonpath needs a template, such as jsonpath='{.FIELD}'"),
         (["-o", "jsonpath={.autoscalers"], "is not closed by a brace"),
         (["-o", "jsonpath={autoscalers}"], "a field begins with a dot: {.autoscalers}"),
         (["web", "-l", "a=b"], "--selector applies only to lists: remove NAME"),
@@ -161,10 +162,20 @@ def test_on_80_columns_names_are_whole_and_what_is_left_out_is_named(shop, capsy
     assert all(len(each) <= 80 for each in lines)
     assert f"la/{name} " in found.out
     assert "DESIRED   LIMITED BY" in lines[0]
-    assert (
-        "Hidden to fit the terminal width (80): TARGET, MIN, MAX, REASON. Use -o wide to show them."
-        in found.err
-    )
+    assert found.err == "Hidden at 80 columns: TARGET, MIN, MAX, REASON (-o wide shows all)\n"
+
+
+def test_on_80_columns_the_reason_is_shown_instead_of_min_and_max(shop, capsys, terminal):
+    dry = autoscaler("images")
+    dry["spec"]["mode"] = "DryRun"
+    shop.documents[LAS] = collection(dry, autoscaler("reports"))
+    terminal(80)
+    assert main(["status", "-A"]) == 0
+    found = capsys.readouterr()
+    header, *rows = found.out.splitlines()
+    assert header.split() == ["NAMESPACE", "NAME", "CURRENT", "DESIRED", "LIMITED", "BY", "REASON"]
+    assert all(len(each) <= 80 for each in rows)
+    assert found.err == "Hidden at 80 columns: TARGET, MIN, MAX (-o wide shows all)\n"
 
 
 def test_on_80_columns_a_short_table_has_a_reason_that_ends_with_dots(shop, capsys, terminal):

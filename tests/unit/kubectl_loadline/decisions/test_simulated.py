@@ -103,11 +103,13 @@ async def test_a_metric_per_pod_has_the_value_in_each_pod():
 
 
 async def test_a_name_must_be_that_of_one_metric():
-    with pytest.raises(ValueError, match="no metric has the name 'cue': use one of queue"):
-        await decided(cluster(), cue="1")
+    with pytest.raises(ValueError, match="unknown metric 'cueue': did you mean queue\\?"):
+        await decided(cluster(), cueue="1")
     twice = [{**SPEC["metrics"][0], "name": name} for name in ("a", "b")]
-    with pytest.raises(ValueError, match="several metrics have the name 'queue': use one of a, b"):
+    with pytest.raises(ValueError, match="several metrics have the name 'queue': use a or b"):
         await decided(cluster(metrics=twice), queue="1")
+    with pytest.raises(ValueError, match="unknown metric 'other': use a or b"):
+        await decided(cluster(metrics=twice), other="1")
     assert (await decided(cluster(metrics=twice), a="80", b="10")).desired_replicas == 6
 
 

@@ -154,7 +154,7 @@ async def test_a_slider_decides_by_the_functions_of_the_scaler(page):
 async def test_a_value_that_cannot_be_decided_is_reported(page):
     status, text = await page.get("la/shop/web/what-if?value.other=1")
     assert status == 200
-    assert "no metric has the name &#39;other&#39;" in text
+    assert "unknown metric &#39;other&#39;" in text
 
 
 async def test_the_decision_has_a_slider_with_the_value_of_now(page):

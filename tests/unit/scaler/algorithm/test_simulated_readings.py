@@ -2,8 +2,12 @@
 
 import pytest
 
+from scaler.algorithm.effective_policy import policy_of
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.observed import PodSpec
+from scaler.algorithm.pod_groups import group_pods
 from scaler.algorithm.readings import ExternalValues
+from scaler.algorithm.settings import Settings
 from scaler.algorithm.simulated_readings import simulated
 from tests.unit.scaler.objects import (
     NOW,
@@ -13,6 +17,7 @@ from tests.unit.scaler.objects import (
     external,
     pod,
     resource,
+    spec,
     utilization,
 )
 
@@ -30,13 +35,23 @@ PODS = (pod("web-0", spec=TWO), pod("web-1", spec=TWO, phase="Pending"))
     ],
 )
 def test_each_running_pod_has_the_value(metric, value, milli):
-    found = simulated(metric, value, PODS, NOW, pod_level_resources=True)
+    found = simulated(metric, value, PODS, pod_level_resources=True)
     assert {name: each.value_milli for name, each in found.by_pod.items()} == {"web-0": milli}
+
+
+def test_a_given_cpu_counts_for_a_pod_that_has_just_turned_ready():
+    young = pod("web-0", spec=TWO, started_seconds_ago=20, turned_seconds_ago=5)
+    starting = pod("web-1", spec=TWO, started_seconds_ago=20, turned_seconds_ago=20, ready="False")
+    pods = (young, starting)
+    found = simulated(resource(utilization(70)), "90%", pods, pod_level_resources=True)
+    policy = policy_of(spec(), Settings())
+    groups = group_pods(pods, found.by_pod, resource="cpu", policy=policy, moment=Moment(NOW))
+    assert (groups.ready, groups.unready) == (("web-0",), ("web-1",))
 
 
 def test_an_external_metric_has_the_value_once():
     assert simulated(
-        external(average("10")), "7", PODS, NOW, pod_level_resources=True
+        external(average("10")), "7", PODS, pod_level_resources=True
     ) == ExternalValues((7_000,))
 
 
@@ -54,4 +69,4 @@ def test_an_external_metric_has_the_value_once():
 )
 def test_a_value_that_the_metric_cannot_have_is_named(metric, value, problem):
     with pytest.raises(ValueError, match=problem):
-        simulated(metric, value, PODS, NOW, pod_level_resources=True)
+        simulated(metric, value, PODS, pod_level_resources=True)

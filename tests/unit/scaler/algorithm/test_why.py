@@ -69,7 +69,7 @@ SITUATIONS = [
 shop/web goes from 3 to 6 replicas.
   - external metric queue(nil): 200 for a target of average value 10, ratio 6.67. It proposes 20 replicas.
   Rate: at most 4 pods up per 60 s from 2 allows 6: the limit is 6, so 20 becomes 6.""",
-        "goes from 3 to 6 replicas: external metric queue(nil) proposes 20; limited to 6 (ScaleUpLimit)",
+        "goes from 3 to 6 replicas: external metric queue(nil) proposes 20; limited to 6 by the scale-up rate",
         id="scale-up limited by a policy",
     ),
     pytest.param(
@@ -88,7 +88,7 @@ shop/web keeps 5 replicas: 1 of 2 metrics failed, and the others alone would sca
   - External metric failed: unable to get external metric shop/a/nil: no metrics returned from external metrics API.
   - external metric b(nil): 20 for a target of average value 10, ratio 0.40. It proposes 2 replicas.""",
         "keeps 5 replicas: 1 of 2 metrics failed, and the others alone would "
-        "scale it down, perhaps too far.",
+        "scale it down, perhaps too far",
         id="a metric is missing",
     ),
     pytest.param(
@@ -112,7 +112,7 @@ shop/web stays at 4 replicas.
         "shop/web keeps 3 replicas without reading metrics: pods by selector app=web are controlled by "
         "more than one HPA (e.g. [shop/web shop/other]).",
         "keeps 3 replicas without reading metrics: pods by selector app=web are controlled by "
-        "more than one HPA (e.g. [shop/web shop/other]).",
+        "more than one HPA (e.g. [shop/web shop/other])",
         id="an ambiguous selector",
     ),
     pytest.param(
@@ -122,14 +122,14 @@ shop/web goes from 4 to 5 replicas.
   - external metric queue(nil): 200 for a target of average value 10, ratio 5.00. It proposes 20 replicas.
   maxReplicas is 5, so 20 becomes 5.""",
         "goes from 4 to 5 replicas: external metric queue(nil) proposes 20; "
-        "limited to 5 (TooManyReplicas)",
+        "limited to 5 by maxReplicas",
         id="at the maximum",
     ),
     pytest.param(
         derived(observed(spec(), replicas=0), ()),
-        "shop/web is disabled: its target has 0 replicas. "
-        "Scale the target to 1 or more to enable it again.",
-        "is disabled: its target has 0 replicas. Scale the target to 1 or more to enable it again.",
+        "shop/web is disabled: its target has 0 replicas; "
+        "scale the target to 1 or more to enable it again.",
+        "is disabled: its target has 0 replicas; scale the target to 1 or more to enable it again",
         id="disabled at zero",
     ),
     pytest.param(
@@ -168,6 +168,29 @@ shop/web goes from 4 to 6 replicas.
         id="the target is gone",
     ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("failure", "cause"),
+    [
+        (
+            "no metrics returned from external metrics API",
+            "no metrics returned from external metrics API",
+        ),
+        (
+            "unable to fetch metrics from external metrics API: the server could not find the metric queue for : no rule",
+            "not found",
+        ),
+        (
+            "unable to fetch metrics from external metrics API: Get https://10.0.0.1: connection refused",
+            "connection refused",
+        ),
+    ],
+)
+def test_the_line_in_the_status_names_the_only_metric_and_why_it_failed(failure, cause):
+    found = derived(observed(spec(), replicas=1), (MetricFailed(failure),))
+    line = summarize(found, EXTENSIONS).summary
+    assert line == f"keeps 1 replica: external metric queue failed: {cause}"
 
 
 @pytest.mark.parametrize(("derivation", "answer", "_line"), SITUATIONS)

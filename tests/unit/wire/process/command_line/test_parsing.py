@@ -1,5 +1,7 @@
 """Flags as pflag reads them, and help that shows groups, units and defaults."""
 
+import sys
+
 import pytest
 
 from wire.process.command_line.parsing import FlagParser
@@ -27,6 +29,7 @@ def parser() -> FlagParser:
     [
         pytest.param("--confg=a", "unknown flag --confg: did you mean --config?", id="near"),
         pytest.param("--zzz", "unknown flag --zzz\n", id="far"),
+        pytest.param("-A", "unknown flag -A\n", id="a short one"),
     ],
 )
 def test_a_misspelled_flag_is_reported_before_one_that_is_missing(given, reported, capsys):
@@ -34,6 +37,16 @@ def test_a_misspelled_flag_is_reported_before_one_that_is_missing(given, reporte
         parser().parse_args([given])
     assert ended.value.code == 2
     assert reported in capsys.readouterr().err
+
+
+def test_on_a_terminal_an_error_is_broken_between_words(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    with pytest.raises(SystemExit):
+        parser().error("a word, and more of them, and the fix")
+    assert capsys.readouterr().err == (
+        "program: a word, and more of them, and\nthe fix\nSee program --help for every flag.\n"
+    )
 
 
 def test_a_value_may_begin_with_dashes_when_it_is_written_with_an_equals_sign():

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 from importlib.metadata import version
 
 import pytest
@@ -31,6 +32,15 @@ def test_help_lists_every_command(program: Program, arguments, capsys):
     for command in program.commands:
         assert f"  {command.name:<12}{command.summary}\n" in shown
     assert "\n  completion " in shown
+
+
+def test_on_a_narrow_terminal_the_list_of_commands_is_broken_between_words(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert PLUGIN.main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "what limits\n              them, and why\n" in shown
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
