@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import sys
 from collections.abc import AsyncIterator, Coroutine
 from importlib.metadata import version
 from typing import Any
@@ -14,6 +13,7 @@ from kubectl_loadline.cluster.flags import Cluster
 from kubectl_loadline.cluster.reported_requests import ReportedRequests
 from kubectl_loadline.terminal.exit_codes import FAILED, WRONG
 from kubectl_loadline.terminal.progress import ProgressLine
+from kubectl_loadline.terminal.screen import print_note
 from scaler.api.kinds import WatchedKind
 from wire.api.status import StatusError, Unavailable, not_found
 from wire.kube.client import KubeClient
@@ -128,5 +128,5 @@ def ended(command: str, work: Coroutine[Any, Any, int]) -> int:
         problem, code = str(error), WRONG
     finally:
         logging.disable(logging.NOTSET)
-    print(f"kubectl loadline {command}: {problem}", file=sys.stderr)
+    print_note(command, problem)
     return code

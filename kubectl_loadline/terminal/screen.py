@@ -5,7 +5,7 @@ import re
 import shutil
 import sys
 import textwrap
-from typing import Final
+from typing import Final, TextIO
 
 # A list item, a label with its column, or an indented sentence.
 _BEGIN: Final = re.compile(r" *- | *\S+(?: \S+)? {2,}| *")
@@ -13,9 +13,19 @@ _RED: Final = "\x1b[31m"
 _RESET: Final = "\x1b[0m"
 
 
-def screen_columns() -> int | None:
-    """The width of the terminal; None if stdout is a file or a pipe, which nothing is shortened for."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+def screen_columns(stream: TextIO | None = None) -> int | None:
+    """The width of the terminal; None if stdout, or `stream`, is a file or a pipe, which nothing is shortened for."""
+    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else None
+
+
+def print_error(text: str) -> None:
+    """Sentences on stderr, broken at the width of the terminal."""
+    print(wrapped(text, screen_columns(sys.stderr)), file=sys.stderr)
+
+
+def print_note(command: str, text: str) -> None:
+    """A sentence of a command of the plugin, on stderr."""
+    print_error(f"kubectl loadline {command}: {text}")
 
 
 def wrapped(text: str, columns: int | None) -> str:
