@@ -16,9 +16,11 @@ LEARNING_DAYS = LEARNING_SECONDS // 86400
 def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
     """The lines, without the signs of a comment."""
     found, goal = suggestion.found, suggestion.short_percent_max
+    needed = f"need {suggestion.start_up_seconds:g} s to become ready"
+    start_up = f"are assumed to {needed} (--start-up)" if suggestion.start_up_assumed else needed
     yield (
         f"The cheapest choices that are short of ready replicas for at most {goal:g}% of the time, made on the first two thirds "
-        f"of the history; pods need {suggestion.start_up_seconds:g} s to become ready."
+        f"of the history; pods {start_up}."
     )
     yield f"On the last third, which was not used for the choices: {_scored(found.score)}."
     if found.score.under_timeshare > goal:
@@ -34,7 +36,8 @@ def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
         width = max(len(words(each.choices)) for each in step.tried)
         yield f"{step.about[:1].upper()}{step.about[1:]}, the cheapest within the goal first:"
         for tried in step.tried[:TRIED_MAX]:
-            yield f"  {words(tried.choices).ljust(width)}  {_row(tried)}"
+            beyond = "  (beyond the goal)" if tried.score.under_timeshare > goal else ""
+            yield f"  {words(tried.choices).ljust(width)}  {_row(tried)}{beyond}"
     if suggestion.rules and rules is not None:
         yield (
             f"The adapter must serve the metric in {rules}: add it to rules.metrics in the values of its chart, and upgrade the "
@@ -44,7 +47,7 @@ def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
         yield "The adapter must serve the metric: run the command again with --rules=FILE, which writes its query."
     else:
         yield "CPU usage needs no rule: metrics-server serves it, or the adapter's resourceRules."
-    yield "It decides without scaling (mode: DryRun). Compare with kubectl loadline status, then remove mode."
+    yield "It decides without scaling (mode: DryRun). Compare with kubectl loadline status, then set mode: Enforce."
 
 
 def described(choices: Choices) -> str:
