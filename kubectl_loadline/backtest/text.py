@@ -111,9 +111,9 @@ def _row(result: Result) -> tuple[str, ...]:
 
 def _table(rows: Iterator[Sequence[str]], left_out: Sequence[str]) -> Iterator[str]:
     """The first column to the left, the others to the right."""
-    titles, *others = rows
+    titles, *below = rows
     kept = [column for column, title in enumerate(titles) if title not in left_out]
-    cells = [[row[column] for column in kept] for row in (titles, *others)]
+    cells = [[row[column] for column in kept] for row in (titles, *below)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     for first, *others in cells:
         padded = [each.rjust(width) for each, width in zip(others, widths[1:], strict=True)]

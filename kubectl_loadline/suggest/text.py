@@ -34,7 +34,8 @@ def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
     for step in found.steps:
         words = _words_of(step.about)
         width = max(len(words(each.choices)) for each in step.tried)
-        yield f"{step.about[:1].upper()}{step.about[1:]}, the cheapest within the goal first:"
+        share = " (share of a full replica)" if "target" in step.about else ""
+        yield f"{step.about[:1].upper()}{step.about[1:]}{share}, the cheapest within the goal first:"
         for tried in step.tried[:TRIED_MAX]:
             beyond = "  (beyond the goal)" if tried.score.under_timeshare > goal else ""
             yield f"  {words(tried.choices).ljust(width)}  {_row(tried)}{beyond}"
@@ -73,9 +74,7 @@ def _words_of(about: str) -> Callable[[Choices], str]:
             f"{quantity_of(c.target)} {'with' if c.forecast else 'without'} forecast"
         ),
     }
-    return words.get(
-        about, lambda c: f"{c.metric} {quantity_of(c.target)} ({c.share:.0%} of a full replica)"
-    )
+    return words.get(about, lambda c: f"{c.metric} {quantity_of(c.target)} ({c.share:.0%})")
 
 
 def _forecast(found: Found) -> Iterator[str]:
@@ -121,5 +120,5 @@ def _scored(score: Score) -> str:
 
 def _row(tried: Tried) -> str:
     return (
-        f"short {tried.score.under_timeshare:6.2f}%  {tried.score.replica_hours:9.1f} replica-hours"
+        f"short {tried.score.under_timeshare:6.2f}%  {tried.score.replica_hours:8.1f} replica-hours"
     )

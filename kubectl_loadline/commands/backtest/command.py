@@ -147,11 +147,11 @@ def compare(given: argparse.Namespace, inputs: Inputs) -> int:
 def missing_history(given: argparse.Namespace, span: Range, steps: int) -> str:
     """The warning if fewer than 90% of the steps of the range have values; empty without a problem."""
     whole = span.end_unix_seconds - span.start_unix_seconds
-    asked = given.since or (whole if given.history else SINCE_SECONDS)
+    wanted = given.since or (whole if given.history else SINCE_SECONDS)
     recorded = steps * span.step_seconds
-    if recorded >= RECORDED_SHARE_MIN * asked:
+    if recorded >= RECORDED_SHARE_MIN * wanted:
         return ""
-    return f"only {in_words(recorded)} of the {in_words(asked)} are recorded"
+    return f"only {in_words(recorded)} of the {in_words(wanted)} are recorded"
 
 
 def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from kubectl_loadline.cluster.manifests import UnusableManifest, read_manifest
-from kubectl_loadline.commands.backtest import command
-from kubectl_loadline.commands.backtest.command import main
+from kubectl_loadline.commands.backtest.command import Inputs, main, parser, request_of
 from kubectl_loadline.commands.backtest.options import seconds, start_up
 from kubectl_loadline.libraries import MissingLibrary, require
 from kubectl_loadline.recorded_series.found import RecordedSeries
@@ -22,6 +21,7 @@ from kubectl_loadline.recorded_series.of_metrics import (
     metric_queries,
     span_of,
 )
+from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from kubectl_loadline.recorded_series.sample_reads import recording_of
 from scaler.algorithm.derivation import Derivation
 from tests.unit.scaler.objects import autoscaler, average, named, of_pods, resource, spec
@@ -216,7 +216,7 @@ def test_a_library_that_is_missing_is_named_with_the_command_that_installs_it():
         require("missing_library.part")
 
 
-def test_a_history_with_less_than_was_asked_for_has_a_warning(files, capsys):
+def test_a_history_with_less_than_since_has_a_warning(files, capsys):
     assert backtest(files, "--since=2h") == 0
     assert capsys.readouterr().err == ""
     assert backtest(files, "--since=7d") == 0
@@ -270,17 +270,19 @@ def test_wide_output_and_a_pipe_have_all_columns(files, capsys, monkeypatch):
     assert set(rows) <= set(wide.splitlines())
 
 
-def test_a_series_that_prometheus_does_not_have_exits_with_1_and_what_to_do(
-    tmp_path, capsys, monkeypatch
-):
+def test_a_series_that_prometheus_does_not_have_is_unavailable_with_what_to_do(tmp_path):
     queue = "{type: External, external: {metric: {name: queue_length}, target: {type: AverageValue, averageValue: 30}}}"
     head, _, _ = HPA.partition("  - {")
     (tmp_path / "web.yaml").write_text(f"{head}  - {queue}\n")
     samples = {"queue_length": [(START + 60.0 * minute, 5.0) for minute in range(120)]}
-    found = RecordedSeries(recording=recording_of(samples, {}, 60, expected="any metric"))
-    monkeypatch.setattr(command, "series_of_metrics", lambda *_, **__: found)
-    assert main([f"--autoscaler={tmp_path / 'web.yaml'}", "--since=2h"]) == 1
-    assert capsys.readouterr().err == (
-        "kubectl loadline backtest: no metric of shop/web can be replayed: queue_length is a queue, and no series has the number "
-        "of ready replicas: give --query ready_replicas=PROMQL, or install kube-state-metrics\n"
+    inputs = Inputs(
+        present=read_manifest(tmp_path / "web.yaml"),
+        candidates={},
+        history=RecordedSeries(recording=recording_of(samples, {}, 60, expected="any metric")),
+        settings={},
     )
+    with pytest.raises(
+        SeriesUnavailable,
+        match=r"ready replicas: give --query ready_replicas=PROMQL, or install kube-state-metrics$",
+    ):
+        request_of(parser().parse_args(["web", "--since=2h"]), inputs)

@@ -132,5 +132,5 @@ def test_a_choice_beyond_the_goal_is_marked():
     steps = [
         line for line in commented(suggestion_of(tried=(within,)), None) if line.startswith("  ")
     ]
-    assert steps[0].endswith("short   0.52%     1152.0 replica-hours  (beyond the goal)")
-    assert steps[1].endswith("short   0.09%     1248.0 replica-hours")
+    assert steps[0].endswith("short   0.52%    1152.0 replica-hours  (beyond the goal)")
+    assert steps[1].endswith("short   0.09%    1248.0 replica-hours")
