@@ -10,7 +10,7 @@ import yaml
 
 from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
 from adapter.config import ConfigError, load
-from adapter.diagnosis.rule_migration import MigratedRule
+from adapter.diagnosis.rule_migration import NO_SERIES, MigratedRule
 from adapter.model.wording import some
 from adapter.runtime.migrating import migrated
 from wire.api.status import StatusError, Unavailable
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
         return FAULTY
     original: Json = yaml.safe_load(given.file.read_text("utf-8-sig")) or {}
     print(yaml.safe_dump(new_configuration(original, rules), sort_keys=False, width=200), end="")
-    for sentence in sentences(rules):
+    for sentence in sentences(rules, given.file):
         print(sentence, file=sys.stderr)
     return exit_code(rules)
 
@@ -117,7 +117,7 @@ def exit_code(rules: Sequence[MigratedRule]) -> int:
     return INCOMPLETE if any(rule.problem and not rule.is_done for rule in rules) else OK
 
 
-def sentences(rules: Sequence[MigratedRule]) -> Iterator[str]:
+def sentences(rules: Sequence[MigratedRule], file: Path) -> Iterator[str]:
     """One for each rule that is replaced, and one for each cause for which rules are kept, where the first of them is."""
     done: dict[str, list[MigratedRule]] = {}
     for rule in rules:
@@ -127,7 +127,8 @@ def sentences(rules: Sequence[MigratedRule]) -> Iterator[str]:
         if not rule.problem:
             yield _replaced(rule)
         elif not rule.is_done:
-            yield f"{rule.path} is kept: {rule.problem}"
+            check = f"; loadline-adapter check {file} says why" if rule.problem == NO_SERIES else ""
+            yield f"{rule.path} is kept: {rule.problem}{check}"
         elif rule is done[rule.problem][0]:
             yield _done(done[rule.problem])
 
@@ -149,5 +150,5 @@ def _replaced(rule: MigratedRule) -> str:
     objects = "1 object" if compared == 1 else f"{compared} objects"
     sentence = f"{rule.path} is replaced by {names}: the values of {objects} are equal"
     if any(each.of_namespaces for each in rule.metrics):
-        sentence += ". Keep the rule if an autoscaler reads it of a Namespace, which named metrics do not have"
+        sentence += ". Keep the rule if an autoscaler reads the metric of a Namespace: named metrics cannot describe one"
     return sentence

@@ -39,6 +39,8 @@ LabelSets = Sequence[Mapping[str, str]]
 LISTED_SECONDS: Final = 600.0
 """Series are listed this far back: the default of --metrics-max-age."""
 
+NO_SERIES: Final = "Prometheus has no series for it"
+
 NAMESPACES_COMPARED_MAX: Final = 20
 """In how many namespaces the values of a metric are compared."""
 
@@ -105,7 +107,7 @@ class RuleMigration:
         )
         metrics = yielded(rule, series, self._mapping).metrics
         if not metrics:
-            raise NotMigrated("Prometheus has no series for it; `check` says why")
+            raise NotMigrated(NO_SERIES)
         return tuple(
             [
                 await self._metric(rule, each, resource, series)

@@ -19,6 +19,10 @@ from scaler.extensions.formula.grammar import InvalidFormulaError, parse
 DELAY_SECONDS = 60.0
 # A target is usually 70% of what a pod can serve, and its responses become slow at 90%.
 SERVED_PER_TARGET = 0.9 / 0.7
+NO_READY_REPLICAS = (
+    "no series has the number of ready replicas: give --query ready_replicas=PROMQL, or install "
+    "kube-state-metrics"
+)
 
 
 class ModelOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,9 +188,7 @@ def _model(
     if kind is MetricKind.SHARE:
         load = _times(values, recording.ready)
         if load is None:
-            return NotReplayable(
-                f"{column} is an average, and no series has the number of ready replicas"
-            )
+            return NotReplayable(f"{column} is an average, and {NO_READY_REPLICAS}")
         values = load
     served, served_from = options.capacities.get(column), "as given"
     if served is None:
@@ -208,7 +210,7 @@ def _queue(
     column: str, values: Series, recording: Recording, options: ModelOptions
 ) -> MetricModel | NotReplayable:
     if recording.ready is None:
-        return NotReplayable(f"{column} is a queue, and no series has the number of ready replicas")
+        return NotReplayable(f"{column} is a queue, and {NO_READY_REPLICAS}")
     found = arrivals_of(
         values,
         recording.ready,

@@ -5,10 +5,13 @@ from datetime import UTC, datetime
 
 from kubectl_loadline.backtest.comparison import Result
 from kubectl_loadline.backtest.report import Report
+from wire.process.command_line.messages import wrapped
 
 HEADER = (
     "policy", "start-up", "short", "depth", "spare", "depth", "longest", "replica-h", "instability", "jitter", "wasted",
 )  # fmt: skip
+# The first of these are left out on a narrow terminal.
+LEFT_OUT = ("instability", "jitter", "wasted", "depth", "longest", "warning")
 LEGEND = (
     "short, spare: share of the time with fewer or more ready replicas than the load demands, and by how many of them on "
     "average (depth). longest: longest time short. instability: where supply and demand do not change in the same "
@@ -17,12 +20,31 @@ LEGEND = (
 )
 
 
-def text_of(report: Report) -> str:
-    """Several lines, without a newline at the end."""
-    return "\n".join(_lines(report))
+def text_of(report: Report, *, columns: int | None = None, left_out: Sequence[str] = ()) -> str:
+    """Several lines, without a newline at the end; sentences are broken at `columns`, and the table has no column `left_out`."""
+    return "\n".join(
+        [
+            wrapped("\n".join(_sentences(report)), columns),
+            "",
+            *_table(_rows(report), left_out),
+            "",
+            wrapped(LEGEND, columns),
+        ]
+    )
 
 
-def _lines(report: Report) -> Iterator[str]:
+def left_out_of(report: Report, columns: int | None) -> tuple[str, ...]:
+    """The columns that do not fit a terminal, the least important first."""
+    titles = next(_rows(report))
+    candidates = tuple(each for each in LEFT_OUT if each in titles)
+    for count in range(len(candidates)):
+        table = _table(_rows(report), candidates[:count])
+        if columns is None or max(map(len, table)) <= columns:
+            return candidates[:count]
+    return candidates
+
+
+def _sentences(report: Report) -> Iterator[str]:
     yield (
         f"{report.autoscaler}: {_time(report.start_unix_seconds)} to {_time(report.end_unix_seconds)}, "
         f"{report.decisions} decisions per policy, one every {report.step_seconds} s"
@@ -35,10 +57,6 @@ def _lines(report: Report) -> Iterator[str]:
     for warning in report.warnings:
         yield f"WARNING: {warning[:1].upper()}{warning[1:]}."
     yield from _assumptions(report)
-    yield ""
-    yield from _table(_rows(report))
-    yield ""
-    yield LEGEND
 
 
 def _assumptions(report: Report) -> Iterator[str]:
@@ -91,9 +109,11 @@ def _row(result: Result) -> tuple[str, ...]:
     )
 
 
-def _table(rows: Iterator[Sequence[str]]) -> Iterator[str]:
+def _table(rows: Iterator[Sequence[str]], left_out: Sequence[str]) -> Iterator[str]:
     """The first column to the left, the others to the right."""
-    cells = list(rows)
+    titles, *below = rows
+    kept = [column for column, title in enumerate(titles) if title not in left_out]
+    cells = [[row[column] for column in kept] for row in (titles, *below)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     for first, *others in cells:
         padded = [each.rjust(width) for each, width in zip(others, widths[1:], strict=True)]

@@ -13,6 +13,7 @@ from kubectl_loadline.cluster.flags import Cluster
 from kubectl_loadline.cluster.reported_requests import ReportedRequests
 from kubectl_loadline.terminal.exit_codes import FAILED, WRONG
 from kubectl_loadline.terminal.progress import ProgressLine
+from kubectl_loadline.terminal.screen import print_note
 from scaler.api.kinds import WatchedKind
 from wire.api.status import StatusError, Unavailable, not_found
 from wire.kube.client import KubeClient
@@ -25,7 +26,6 @@ from wire.kube.connection import (
     connect,
 )
 from wire.kube.requests import Watcher, Writer
-from wire.process.command_line.messages import print_error
 from wire.process.command_line.program import DISTRIBUTION
 from wire.process.event_loop import run
 
@@ -128,5 +128,5 @@ def ended(command: str, work: Coroutine[Any, Any, int]) -> int:
         problem, code = str(error), WRONG
     finally:
         logging.disable(logging.NOTSET)
-    print_error(f"kubectl loadline {command}: {problem}")
+    print_note(command, problem)
     return code

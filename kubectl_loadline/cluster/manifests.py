@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from kubectl_loadline.terminal.unread_file import unread_file
 from scaler.algorithm.observed import PodSpec
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
@@ -74,7 +75,7 @@ def _documents(file: Path) -> list[dict[str, Any]]:
     try:
         found = list(yaml.safe_load_all(file.read_text("utf-8")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UnusableManifest(f"{file}: {error}") from error
+        raise UnusableManifest(unread_file(file, error)) from error
     return [each for each in found if isinstance(each, dict)]
 
 

@@ -8,6 +8,7 @@ import yaml
 
 from kubectl_loadline.cluster.connecting import Session
 from kubectl_loadline.cluster.manifests import UnusableManifest
+from kubectl_loadline.terminal.unread_file import unread_file
 
 API_VERSIONS: Final = {"Deployment": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1"}
 KINDS: Final = {
@@ -55,7 +56,7 @@ def read_workload(file: Path) -> FoundWorkload:
     try:
         documents: list[Any] = list(yaml.safe_load_all(file.read_text("utf-8")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UnusableManifest(f"{file}: {error}") from error
+        raise UnusableManifest(unread_file(file, error)) from error
     found = [
         each for each in documents if isinstance(each, dict) and each.get("kind") in API_VERSIONS
     ]

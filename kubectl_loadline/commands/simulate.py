@@ -28,13 +28,13 @@ from kubectl_loadline.decisions.simulated import (
 )
 from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import OK
-from kubectl_loadline.terminal.screen import screen_columns, wrapped
+from kubectl_loadline.terminal.screen import screen_columns
 from scaler.algorithm.derivation import encoded
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import WatchedKind
 from scaler.runtime.clients import Clients
 from wire.kube.mapper import RestMapper
-from wire.process.command_line.messages import print_error
+from wire.process.command_line.messages import print_error, wrapped
 from wire.process.command_line.parsing import FlagParser
 
 

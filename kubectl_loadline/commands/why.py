@@ -25,12 +25,12 @@ from kubectl_loadline.decisions.last import printed
 from kubectl_loadline.decisions.metric_names import in_prometheus_words
 from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import FAILED, OK
-from kubectl_loadline.terminal.screen import screen_columns, wrapped
+from kubectl_loadline.terminal.screen import screen_columns
 from scaler.algorithm.derivation import decoded
 from scaler.api.autoscaler import Autoscaler
 from scaler.extensions import STEP_TYPES
 from wire.api import kube_json
-from wire.process.command_line.messages import print_error
+from wire.process.command_line.messages import print_error, wrapped
 from wire.process.command_line.parsing import FlagParser
 
 

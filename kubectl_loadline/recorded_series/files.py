@@ -9,6 +9,7 @@ import msgspec
 
 from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS
 from kubectl_loadline.backtest.series import Series
+from kubectl_loadline.terminal.unread_file import unread_file
 from wire.prometheus.query_api import numbers
 
 Samples = list[tuple[float, float]]
@@ -28,7 +29,7 @@ def read_csv(file: Path, *, only_metric: str = "") -> dict[str, Samples]:
         with file.open(encoding="utf-8", newline="") as lines:
             rows = [row for row in csv.reader(lines) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UnusableSeries(f"{file}: {error}") from error
+        raise UnusableSeries(unread_file(file, error)) from error
     if len(rows) < 2 or len(rows[0]) < 2:
         raise UnusableSeries(
             f"{file}: it needs a header and rows: time, then a column for each series"
@@ -52,8 +53,9 @@ def read_range(file: Path) -> Samples:
         document = msgspec.json.decode(file.read_bytes())
         result = document.get("data", document)["result"]
         return summed(numbers(each["values"]) for each in result)
+    except OSError as error:
+        raise UnusableSeries(unread_file(file, error)) from error
     except (
-        OSError,
         msgspec.DecodeError,
         LookupError,
         TypeError,

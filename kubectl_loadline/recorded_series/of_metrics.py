@@ -1,6 +1,7 @@
 """The recorded series of an autoscaler: from files, or from Prometheus."""
 
 import argparse
+import math
 import os
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -29,6 +30,7 @@ from kubectl_loadline.recorded_series.queries import (
     usage_query,
 )
 from kubectl_loadline.recorded_series.sample_reads import read_samples, recording_of
+from kubectl_loadline.terminal.unread_file import unread_file
 from scaler.api.autoscaler import Autoscaler, MetricSourceType, MetricSpec, metrics_of
 from wire.kube.chosen_context import context_of
 
@@ -100,7 +102,7 @@ def read_explanations(file: Path | None) -> Sequence[Explained]:
     try:
         return explanations_in(file.read_bytes())
     except (OSError, ValueError) as error:
-        raise UnusableSeries(f"{file}: {error}") from error
+        raise UnusableSeries(unread_file(file, error)) from error
 
 
 def explanations_in(document: bytes) -> Sequence[Explained]:
@@ -235,10 +237,10 @@ def cache_of(given: argparse.Namespace) -> Path:
 
 
 def span_of(given: argparse.Namespace, now_unix_seconds: float) -> TimeSpan:
-    """From `--since` to `--until`."""
-    end = int(now_unix_seconds if given.until is None else given.until)
+    """From `--since` to `--until`, and not into the future: the last step is over."""
+    end = min(now_unix_seconds, given.until or math.inf) // given.step * given.step
     return TimeSpan(
-        start_unix_seconds=end - int(given.since or SINCE_SECONDS),
-        end_unix_seconds=end,
+        start_unix_seconds=int(end) - int(given.since or SINCE_SECONDS),
+        end_unix_seconds=int(end),
         step_seconds=given.step,
     )

@@ -160,9 +160,15 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True):
 
     scenario: Scenario
     problem: Problem
+    replayed: dict[Choices, Tried] = {}
 
     def tried(self, choices: Choices) -> Tried:
-        """Replay it."""
+        """Replay it, once."""
+        if choices not in self.replayed:
+            self.replayed[choices] = self._replay(choices)
+        return self.replayed[choices]
+
+    def _replay(self, choices: Choices) -> Tried:
         enforced = autoscaler_of(choices, self.problem.workload)
         policy = Policy(name="suggested", autoscaler=enforced, settings=SETTINGS)
         played = play(policy, self.scenario, self.problem.start_up_seconds)

@@ -16,9 +16,11 @@ LEARNING_DAYS = LEARNING_SECONDS // 86400
 def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
     """The lines, without the signs of a comment."""
     found, goal = suggestion.found, suggestion.short_percent_max
+    needed = f"need {suggestion.start_up_seconds:g} s to become ready"
+    start_up = f"are assumed to {needed} (--start-up)" if suggestion.start_up_assumed else needed
     yield (
         f"The cheapest choices that are short of ready replicas for at most {goal:g}% of the time, made on the first two thirds "
-        f"of the history; pods need {suggestion.start_up_seconds:g} s to become ready."
+        f"of the history; pods {start_up}."
     )
     yield f"On the last third, which was not used for the choices: {_scored(found.score)}."
     if found.score.under_timeshare > goal:
@@ -32,9 +34,11 @@ def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
     for step in found.steps:
         words = _words_of(step.about)
         width = max(len(words(each.choices)) for each in step.tried)
-        yield f"{step.about[:1].upper()}{step.about[1:]}, the cheapest within the goal first:"
+        share = " (share of a full replica)" if "target" in step.about else ""
+        yield f"{step.about[:1].upper()}{step.about[1:]}{share}, the cheapest within the goal first:"
         for tried in step.tried[:TRIED_MAX]:
-            yield f"  {words(tried.choices).ljust(width)}  {_row(tried)}"
+            beyond = "  (beyond the goal)" if tried.score.under_timeshare > goal else ""
+            yield f"  {words(tried.choices).ljust(width)}  {_row(tried)}{beyond}"
     if suggestion.rules and rules is not None:
         yield (
             f"The adapter must serve the metric in {rules}: add it to rules.metrics in the values of its chart, and upgrade the "
@@ -44,7 +48,7 @@ def commented(suggestion: Suggestion, rules: Path | None) -> Iterator[str]:
         yield "The adapter must serve the metric: run the command again with --rules=FILE, which writes its query."
     else:
         yield "CPU usage needs no rule: metrics-server serves it, or the adapter's resourceRules."
-    yield "It decides without scaling (mode: DryRun). Compare with kubectl loadline status, then remove mode."
+    yield "It decides without scaling (mode: DryRun). Compare with kubectl loadline status, then set mode: Enforce."
 
 
 def described(choices: Choices) -> str:
@@ -70,9 +74,7 @@ def _words_of(about: str) -> Callable[[Choices], str]:
             f"{quantity_of(c.target)} {'with' if c.forecast else 'without'} forecast"
         ),
     }
-    return words.get(
-        about, lambda c: f"{c.metric} {quantity_of(c.target)} ({c.share:.0%} of a full replica)"
-    )
+    return words.get(about, lambda c: f"{c.metric} {quantity_of(c.target)} ({c.share:.0%})")
 
 
 def _forecast(found: Found) -> Iterator[str]:
@@ -118,5 +120,5 @@ def _scored(score: Score) -> str:
 
 def _row(tried: Tried) -> str:
     return (
-        f"short {tried.score.under_timeshare:6.2f}%  {tried.score.replica_hours:9.1f} replica-hours"
+        f"short {tried.score.under_timeshare:6.2f}%  {tried.score.replica_hours:8.1f} replica-hours"
     )

@@ -266,7 +266,7 @@ def test_backtest_finds_prometheus_and_the_queries_of_the_adapter(loadline, tmp_
     document = json.loads(printed)
     assert 'plugin_queue{namespace="shop"}' in document["sources"]["plugin_queue"]
     assert document["decisions"] >= 10
-    refused = loadline("backtest", "la/web", *place, code=2)
+    refused = loadline("backtest", "la/web", *place, code=1)
     assert "plugin_queue is a queue, and no series has the number of ready replicas" in refused
 
 

@@ -12,12 +12,12 @@ from typing import IO, Final, TypeVar
 
 import msgspec
 
-from kubectl_loadline.backtest.comparison import Played, Policy, Range, Scenario
+from kubectl_loadline.backtest.comparison import Played, Policy, Range, Scenario, known_times
 from kubectl_loadline.backtest.loop import Decided
 from kubectl_loadline.backtest.metric_models import ModelOptions, models_of
 from kubectl_loadline.backtest.recording import Recording, columns_of
 from kubectl_loadline.backtest.report import OnDecision, Report, Request, backtest
-from kubectl_loadline.backtest.text import text_of
+from kubectl_loadline.backtest.text import left_out_of, text_of
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
 from kubectl_loadline.cluster.connecting import Unreachable, ended
 from kubectl_loadline.cluster.flags import (
@@ -36,11 +36,13 @@ from kubectl_loadline.commands.backtest.options import (
 )
 from kubectl_loadline.recorded_series.files import write_csv
 from kubectl_loadline.recorded_series.found import RecordedSeries, StartUp
-from kubectl_loadline.recorded_series.of_metrics import series_of_metrics
+from kubectl_loadline.recorded_series.of_metrics import SINCE_SECONDS, series_of_metrics
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
-from kubectl_loadline.terminal.documents import add_output_flag, print_document
+from kubectl_loadline.terminal.documents import TEXT, add_output_flag, is_document, print_document
+from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import OK
 from kubectl_loadline.terminal.progress import Progress, shown_progress
+from kubectl_loadline.terminal.screen import print_note, screen_columns
 from scaler.algorithm.derivation import encoded
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
@@ -48,6 +50,7 @@ from scaler.api.autoscaler import metrics_of
 from scaler.api.forecast import ForecastMode
 from scaler.api.schedules import FoundCalendar
 from scaler.runtime.flags import add_algorithm_flags, settings_of
+from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 
 T = TypeVar("T")
@@ -55,6 +58,8 @@ T = TypeVar("T")
 PRESENT: Final = "current spec"
 _SHOWN_EVERY: Final = 500
 LEARNING_SECONDS: Final = 3 * 86400
+RECORDED_SHARE_MIN: Final = 0.9
+WIDE: Final = "wide"
 DEFAULT_START_UP: Final = StartUp(60.0, 60.0)
 
 
@@ -115,19 +120,43 @@ def compare(given: argparse.Namespace, inputs: Inputs) -> int:
     if given.save_history:
         write_csv(given.save_history, inputs.history.recording.series)
     request = request_of(given, inputs)
-    of = len(request.scenario.range.times())
+    scenario = request.scenario
+    steps = sum(1 for _ in known_times(scenario))
+    if problem := missing_history(given, scenario.range, steps):
+        print_note("backtest", problem)
+    of = len(scenario.range.times())
     with (
         shown_progress() as progress,
         _decisions_to(given.decisions, progress, of) as on_decision,
     ):
         report, played = backtest(request, on_decision)
-    print_document(given.output, msgspec.json.encode(report), lambda: text_of(report))
+    columns = screen_columns()
+    left_out = () if given.output == WIDE else left_out_of(report, columns)
+    if left_out and not is_document(given.output):
+        print_error(
+            f"Hidden to fit the terminal width ({columns}): {', '.join(left_out)}. Use -o wide to show them."
+        )
+    print_document(
+        given.output,
+        msgspec.json.encode(report),
+        lambda: text_of(report, columns=columns, left_out=left_out),
+    )
     draw(given, request, report, played)
     return OK
 
 
+def missing_history(given: argparse.Namespace, span: Range, steps: int) -> str:
+    """The warning if fewer than 90% of the steps of the range have values; empty without a problem."""
+    whole = span.end_unix_seconds - span.start_unix_seconds
+    wanted = given.since or (whole if given.history else SINCE_SECONDS)
+    recorded = steps * span.step_seconds
+    if recorded >= RECORDED_SHARE_MIN * wanted:
+        return ""
+    return f"only {in_words(recorded)} of the {in_words(wanted)} are recorded"
+
+
 def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:
-    """What to compare. Raises ValueError if the history does not fit."""
+    """What to compare. Raises ValueError if the history does not fit, and `SeriesUnavailable` if Prometheus has too little."""
     present, history = inputs.present, inputs.history
     manifests = {PRESENT: present, **inputs.candidates}
     pod_spec = present.pod_spec or PodSpec()
@@ -136,7 +165,8 @@ def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:
     models = models_of(present.autoscaler, history.recording, options, others)
     if not models.by_column:
         reasons = "; ".join(models.not_replayed)
-        raise ValueError(f"no metric of {present.autoscaler.key} can be replayed: {reasons}")
+        problem = f"no metric of {present.autoscaler.key} can be replayed: {reasons}"
+        raise ValueError(problem) if given.history else SeriesUnavailable(problem)
     start_up, words = _start_up(given.start_up, history.start_up)
     return Request(
         policies=tuple(
@@ -172,7 +202,7 @@ def range_of(
         start = max(start, int(end - given.since) // step * step)
     if end - start < 10 * step:
         raise ValueError(
-            f"the history covers only {max(0, end - start)} s: it must cover at least 10 steps"
+            f"the history covers only {in_words(max(0, end - start))}; at least {in_words(10 * step)} (10 steps of {step} s) is needed"
         )
     learning = given.learn
     if learning is None:
@@ -181,7 +211,7 @@ def range_of(
         learning = LEARNING_SECONDS if learns else 0
     if start + learning >= end:
         raise ValueError(
-            f"the history of {end - start} s ends before the forecast has learned for {learning:g} s: use a longer --since or a shorter --learn"
+            f"the history of {in_words(end - start)} ends before the forecast has learned for {in_words(learning)}: use a longer --since or a shorter --learn"
         )
     return Range(
         start_unix_seconds=start,
@@ -329,7 +359,7 @@ def parser() -> FlagParser:
         help="write the plots to this directory, as PNG",
     )
     parser.add_file("--html", help="write an HTML page with the result and the plots to this file")
-    add_output_flag(parser)
+    add_output_flag(parser, (TEXT, WIDE))
     cluster = parser.group("cluster")
     add_cluster_flags(cluster)
     add_program_flag(cluster, "adapter")

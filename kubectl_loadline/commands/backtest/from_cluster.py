@@ -28,6 +28,7 @@ from kubectl_loadline.recorded_series.of_metrics import (
     series_of_metrics,
 )
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
+from kubectl_loadline.terminal.screen import print_note
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler, metrics_of
@@ -151,4 +152,4 @@ async def _explain(name: str, arguments: Sequence[str]) -> Sequence[Explained]:
 
 
 def _note(problem: str) -> None:
-    print(f"kubectl loadline backtest: {problem}", file=sys.stderr)
+    print_note("backtest", problem)

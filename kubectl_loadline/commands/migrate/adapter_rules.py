@@ -16,6 +16,7 @@ from kubectl_loadline.cluster.prometheus_url import prometheus_url
 from kubectl_loadline.commands.migrate.shared import written_values
 from kubectl_loadline.migration.chart_values import is_configuration
 from kubectl_loadline.terminal.exit_codes import FAILED, FOUND, OK, WRONG
+from wire.process.command_line.messages import print_error
 
 Json = dict[str, Any]
 INCOMPLETE = 1  # of `loadline-adapter migrate`: a rule could not be replaced
@@ -56,7 +57,8 @@ async def migrated_configuration(given: argparse.Namespace, configuration: Json)
             code, printed, messages = await adapter_output(
                 "migrate", arguments, progress=session.progress
             )
-    sys.stderr.write(messages.decode())
+    checked = f"kubectl loadline check {given.files[0]}"
+    print_error(messages.decode().replace(f"loadline-adapter check {file}", checked).rstrip("\n"))
     if code not in (OK, INCOMPLETE):
         return WRONG
     if not printed:

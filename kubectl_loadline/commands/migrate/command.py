@@ -2,8 +2,9 @@
 
 import argparse
 from collections.abc import Sequence
+from typing import Final
 
-from kubectl_loadline.cluster.connecting import connected, ended
+from kubectl_loadline.cluster.connecting import Unreachable, connected, ended
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_impersonation_flags,
@@ -14,26 +15,40 @@ from kubectl_loadline.cluster.flags import (
 from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag
 from kubectl_loadline.commands.migrate.adapter_rules import configurations, migrated_configuration
 from kubectl_loadline.commands.migrate.shared import (
+    NothingFound,
     WrongInput,
     documents,
     migrated_cluster,
-    migrated_documents,
+    migrated_files,
     parser_of,
 )
 from wire.process.command_line.parsing import FlagParser
 
+WITHOUT_FILES: Final = (
+    ". migrate takes files; without any, it converts the HPAs and ScaledObjects of the namespace"
+)
+
 
 def main(arguments: Sequence[str]) -> int:
     """0: everything is converted, or agrees; 1: the cluster cannot be read; 2: the input is wrong; 3: something is not."""
-    return ended("migrate", _migrated(parser().parse_args(arguments)))
+    return ended("migrate", _ended(parser().parse_args(arguments)))
+
+
+async def _ended(given: argparse.Namespace) -> int:
+    try:
+        return await _migrated(given)
+    except NothingFound as error:
+        raise Unreachable(str(error)) from error
 
 
 async def _migrated(given: argparse.Namespace) -> int:
     if given.files and not given.compare:
-        originals = [each for file in given.files for each in documents(file)]
+        originals = [
+            each for file in given.files for each in documents(file, if_missing=WITHOUT_FILES)
+        ]
         rules = list(configurations(originals))
         if not rules:
-            return migrated_documents(given, originals)
+            return migrated_files(given, originals)
         if len(originals) > 1 or len(rules) > 1:
             raise WrongInput(
                 "a configuration of prometheus-adapter cannot be converted together with other objects: convert them separately"
@@ -50,6 +65,7 @@ def parser() -> FlagParser:
         "kubectl loadline",
         all_namespaces=" -A",
         why="kubectl loadline why",
+        reads="HorizontalPodAutoscaler, ScaledObject or configuration of prometheus-adapter",
         more=" A configuration of prometheus-adapter, or the ConfigMap that contains it, is converted to named metrics, whose values "
         "are compared in Prometheus; the exit code is 3 if a rule could not be replaced.",
         examples=[

@@ -1,12 +1,13 @@
 """`loadline-scaler migrate`."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
 from kubectl_loadline.commands.migrate.shared import (
+    NothingFound,
     WrongInput,
+    documents,
     migrated_cluster,
     migrated_files,
     parser_of,
@@ -15,6 +16,7 @@ from kubectl_loadline.terminal.exit_codes import FAILED, WRONG
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
+from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import DISTRIBUTION
 from wire.process.event_loop import run
@@ -25,13 +27,16 @@ def main(arguments: Sequence[str]) -> int:
     given = parser().parse_args(arguments)
     try:
         if given.files and not given.compare:
-            return migrated_files(given)
+            return migrated_files(given, [each for file in given.files for each in documents(file)])
         return run(_migrated(given))
     except (StatusError, Unavailable) as error:
-        print(f"loadline-scaler migrate: {error.message}", file=sys.stderr)
+        print_error(f"loadline-scaler migrate: {error.message}")
+        return FAILED
+    except NothingFound as error:
+        print_error(f"loadline-scaler migrate: {error}")
         return FAILED
     except (WrongInput, ConnectionConfigError) as error:
-        print(f"loadline-scaler migrate: {error}", file=sys.stderr)
+        print_error(f"loadline-scaler migrate: {error}")
         return WRONG
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -24,20 +24,31 @@ from kubectl_loadline.migration import (
 )
 from kubectl_loadline.migration.chart_values import chart_values
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
+from kubectl_loadline.terminal.screen import screen_columns
+from kubectl_loadline.terminal.unread_file import unread_file
 from wire.kube.requests import Reader
+from wire.process.command_line.messages import print_error, wrapped
 from wire.process.command_line.parsing import FlagParser
 
 Json = dict[str, Any]
 Conversion = Callable[[Json], Converted]
+KINDS: Final = ("HorizontalPodAutoscaler", "ScaledObject")
 
 
 class WrongInput(ValueError):
     """A file cannot be read, or is not YAML; the message has its name."""
 
 
-def migrated_files(given: argparse.Namespace) -> int:
-    """Convert the files; the exit code. Raises `WrongInput`."""
-    return migrated_documents(given, [each for file in given.files for each in documents(file)])
+class NothingFound(Exception):
+    """There is nothing to convert or to compare; the message says what to do."""
+
+
+def migrated_files(given: argparse.Namespace, originals: Sequence[Json]) -> int:
+    """Convert the objects of the files; the exit code. Raises `WrongInput` and `NothingFound`."""
+    if not any(each.get("kind") in KINDS for each in originals):
+        have = "has" if len(given.files) == 1 else "have"
+        raise NothingFound(f"{', '.join(given.files)} {have} no {given.reads}")
+    return migrated_documents(given, originals)
 
 
 def migrated_documents(given: argparse.Namespace, originals: Sequence[Json]) -> int:
@@ -53,7 +64,7 @@ def migrated_documents(given: argparse.Namespace, originals: Sequence[Json]) -> 
 async def migrated_cluster(given: argparse.Namespace, client: Reader, namespace: str) -> int:
     """Convert or, with --compare, compare what is in the cluster; the exit code.
 
-    Raises `StatusError` and `Unavailable`.
+    Raises `StatusError`, `Unavailable` and `NothingFound`.
     """
     if given.compare:
         return _report(await compared(client, namespace), why=given.why)
@@ -65,10 +76,12 @@ def parser_of(
     *,
     all_namespaces: str,
     why: str,
+    reads: str = " or ".join(KINDS),
     more: str = "",
     examples: Sequence[tuple[str, str]] = (),
 ) -> FlagParser:
-    """The flags that both have. `all_namespaces`: how an example reads all; `why`: the command that explains a decision.
+    """The flags that both have. `all_namespaces`: how an example reads all; `why`: the command that explains a decision;
+    `reads`: what is converted.
 
     `more` continues the description, and `examples` follow those of both.
     """
@@ -93,10 +106,10 @@ def parser_of(
             ),
             *examples,
         ],
-        notes="Exit code 0: every object is converted; with --compare, all agree. 1: the cluster could not be read. 2: a flag or "
-        "a file is wrong. 3: an object has no counterpart, or --compare found a difference.",
+        notes="Exit code 0: every object is converted; with --compare, all agree. 1: the cluster could not be read, or there is "
+        "nothing to convert or to compare. 2: a flag or a file is wrong. 3: an object has no counterpart, or --compare found a difference.",
     )
-    parser.set_defaults(why=why)
+    parser.set_defaults(why=why, reads=reads)
     parser.add_argument(
         "files",
         nargs="*",
@@ -125,13 +138,14 @@ def parser_of(
     return parser
 
 
-def documents(file: str) -> Iterator[Json]:
-    """The objects of a manifest; the items of a List one by one. Raises `WrongInput`."""
+def documents(file: str, *, if_missing: str = "") -> Iterator[Json]:
+    """The objects of a manifest; the items of a List one by one. Raises `WrongInput`, which ends with `if_missing` without a file."""
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
         found = list(yaml.safe_load_all(text))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise WrongInput(f"{file}: {error}") from error
+        hint = if_missing if isinstance(error, FileNotFoundError) else ""
+        raise WrongInput(unread_file(file, error) + hint) from error
     for each in found:
         if each is not None and not isinstance(each, dict):
             raise WrongInput(f"{file}: a document is not a Kubernetes object")
@@ -155,20 +169,17 @@ def _converted(
         try:
             converted.append(conversion(original))
         except Unconvertible as reason:
-            print(f"{reason}.", file=sys.stderr)
+            print_error(f"{reason}.")
             failed = True
     for each in converted:
         for remark in each.remarks:
-            print(_sentence(remark), file=sys.stderr)
+            print_error(_sentence(remark))
     if converted:
         print(yaml.safe_dump_all([each.autoscaler for each in converted], sort_keys=False), end="")
     _write_rules(converted, rules_file, values_file)
     skipped = sum(str(each.get("kind")) not in conversions for each in originals)
     others = f"; {skipped} other objects skipped" if skipped else ""
-    print(
-        f"{len(converted)} of {len(originals) - skipped} autoscalers converted{others}",
-        file=sys.stderr,
-    )
+    print_error(f"{len(converted)} of {len(originals) - skipped} autoscalers converted{others}")
     return FOUND if failed else OK
 
 
@@ -179,18 +190,14 @@ def _write_rules(
     if not metrics:
         return
     if rules_file is None and values_file is None:
-        print(
+        print_error(
             f"{_metrics(len(metrics))} must be added to the adapter: run the command again with --values=FILE for its chart, or with "
-            "--rules=FILE for its configuration",
-            file=sys.stderr,
+            "--rules=FILE for its configuration"
         )
         return
     configuration = _configuration(converted, metrics)
     if rules_file is not None:
-        print(
-            f"{rules_file}: {_metrics(len(metrics))} for the configuration of the adapter",
-            file=sys.stderr,
-        )
+        print_error(f"{rules_file}: {_metrics(len(metrics))} for the configuration of the adapter")
         rules_file.write_text(yaml.safe_dump(configuration, sort_keys=False), "utf-8")
     if values_file is not None:
         written_values(values_file, configuration, is_complete=False)
@@ -206,7 +213,7 @@ def written_values(file: Path, configuration: Json, *, is_complete: bool) -> Non
     except ValueError as error:
         raise WrongInput(f"{file}: {error}") from error
     file.write_text(yaml.safe_dump(values, sort_keys=False), "utf-8")
-    print(f"{file}: values for the chart of the adapter, to be merged into yours", file=sys.stderr)
+    print_error(f"{file}: values for the chart of the adapter, to be merged into yours")
 
 
 def _configuration(converted: Sequence[Converted], metrics: Sequence[Json]) -> Json:
@@ -216,9 +223,8 @@ def _configuration(converted: Sequence[Converted], metrics: Sequence[Json]) -> J
     if len(backends) == 1:
         [only] = backends.values()
         configuration = {"metrics": [_of_default_backend(metric) for metric in metrics]}
-        print(
-            f"They are read from the Prometheus of the adapter, which must be {only['url']}",
-            file=sys.stderr,
+        print_error(
+            f"They are read from the Prometheus of the adapter, which must be {only['url']}"
         )
     elif backends:
         configuration = {"backends": list(backends.values()), "metrics": list(metrics)}
@@ -239,14 +245,12 @@ def _sentence(remark: Remark) -> str:
 
 
 def _report(comparisons: Sequence[Comparison], *, why: str) -> int:
-    for each in comparisons:
-        print(_comparison_line(each, why))
     if not comparisons:
-        print(
-            "No LoadAutoscaler has the same target as an HPA, so there is nothing to compare: apply the converted LoadAutoscalers first.",
-            file=sys.stderr,
+        raise NothingFound(
+            "there is nothing to compare, because no LoadAutoscaler has the same target as an HPA: apply the converted LoadAutoscalers first"
         )
-        return FOUND
+    for each in comparisons:
+        print(wrapped(_comparison_line(each, why), screen_columns()))
     agreeing = sum(each.agrees for each in comparisons)
     print(f"{agreeing} of {len(comparisons)} agree", file=sys.stderr)
     return OK if agreeing == len(comparisons) else FOUND

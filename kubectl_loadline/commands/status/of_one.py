@@ -22,12 +22,13 @@ from kubectl_loadline.status.row import Row, row_of
 from kubectl_loadline.status.text import comparison_sentence, detail
 from kubectl_loadline.terminal.documents import is_document
 from kubectl_loadline.terminal.exit_codes import OK
-from kubectl_loadline.terminal.screen import screen_columns, wrapped
+from kubectl_loadline.terminal.screen import screen_columns
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
 from scaler.cluster.status import stored_memory
 from wire.api import kube_json
 from wire.api.status import Unavailable
+from wire.process.command_line.messages import wrapped
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,7 +5,6 @@ Nothing is written to the cluster. The proposal is a LoadAutoscaler in DryRun, w
 
 import argparse
 import asyncio
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -36,8 +35,11 @@ from kubectl_loadline.suggest.series_choice import CPU, judged
 from kubectl_loadline.suggest.suggestion import Suggestion
 from kubectl_loadline.suggest.text import commented
 from kubectl_loadline.terminal.documents import add_output_flag, print_document
+from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
 from kubectl_loadline.terminal.progress import shown_progress
+from kubectl_loadline.terminal.screen import print_note, screen_columns
+from wire.process.command_line.messages import wrapped
 from wire.process.command_line.parsing import FlagParser
 from wire.prometheus.scrape_interval import fitting_range
 
@@ -82,7 +84,7 @@ async def _suggest(given: argparse.Namespace) -> int:
                 history = await asyncio.to_thread(recorded_series, workload, given, url)
         return proposed(given, workload, history)
     except NothingProposed as error:
-        print(f"kubectl loadline suggest: {error}", file=sys.stderr)
+        print_note("suggest", str(error))
         return FOUND
     except BrokenPipeError:
         raise
@@ -101,7 +103,9 @@ def proposed(given: argparse.Namespace, workload: FoundWorkload, history: Record
 
 
 def _manifest(suggestion: Suggestion, rules: Path | None) -> str:
-    comment = "\n".join(f"# {line}".rstrip() for line in commented(suggestion, rules))
+    columns = screen_columns()
+    text = wrapped("\n".join(commented(suggestion, rules)), columns and columns - len("# "))
+    comment = "\n".join(f"# {line}".rstrip() for line in text.splitlines())
     manifest = yaml.safe_dump(suggestion.load_autoscaler, sort_keys=False)
     return f"{comment}\n{manifest}".removesuffix("\n")
 
@@ -127,7 +131,9 @@ def suggestion_of(
         name: dict(given.capacity).get(name) or full_load(recording, name, span.times())
         for name in usable
     }
-    seconds = _start_up_seconds(given, history)
+    # The 95th percentile: a proposal must also hold for slow pods.
+    known = given.start_up or history.start_up
+    seconds = DEFAULT_START_UP_SECONDS if known is None else known.p95_seconds
     target = _target(workload, history, usable, seconds)
     problem = Problem(
         scenario=_scenario(recording, history, target, full, span),
@@ -151,6 +157,7 @@ def suggestion_of(
         full=full,
         short_percent_max=given.short,
         start_up_seconds=seconds,
+        start_up_assumed=known is None,
         found=result,
         load_autoscaler=manifest_of(result.choices, target),
         rules=_rules(result.choices, history),
@@ -195,7 +202,8 @@ def _range(given: argparse.Namespace, recording: Recording) -> Range:
         start = max(start, int(end - given.since) // step * step)
     if end - start < HISTORY_STEPS_MIN * step:
         raise NothingProposed(
-            f"the history covers only {end - start} s: it must cover at least {HISTORY_STEPS_MIN} steps; two weeks are better"
+            f"the history covers only {in_words(end - start)}; at least {in_words(HISTORY_STEPS_MIN * step)} "
+            f"({HISTORY_STEPS_MIN} steps of {step} s) is needed, and two weeks are better"
         )
     return Range(
         start_unix_seconds=start,
@@ -203,12 +211,6 @@ def _range(given: argparse.Namespace, recording: Recording) -> Range:
         step_seconds=step,
         scored_from_unix_seconds=start,
     )
-
-
-def _start_up_seconds(given: argparse.Namespace, history: RecordedSeries) -> float:
-    """The 95th percentile: a proposal must also hold for slow pods."""
-    known = given.start_up or history.start_up
-    return DEFAULT_START_UP_SECONDS if known is None else known.p95_seconds
 
 
 def _target(

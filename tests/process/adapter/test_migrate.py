@@ -37,9 +37,7 @@ externalRules:
   metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>})'
 """
 
-OF_NAMESPACES = (
-    ". Keep the rule if an autoscaler reads it of a Namespace, which named metrics do not have"
-)
+OF_NAMESPACES = ". Keep the rule if an autoscaler reads the metric of a Namespace: named metrics cannot describe one"
 
 
 @pytest.fixture
@@ -69,7 +67,9 @@ def test_a_rule_is_replaced_only_where_equal_values_are_proven(mine, prometheus,
         f"rules[1] is replaced by {mine}_depth of pods: the values of 4 objects are equal{OF_NAMESPACES}"
     )
     assert printed[2].startswith("rules[2] is kept: ")
-    assert printed[3] == "rules[3] is kept: Prometheus has no series for it; `check` says why"
+    assert printed[3] == (
+        f"rules[3] is kept: Prometheus has no series for it; loadline-adapter check {file} says why"
+    )
     assert printed[4].startswith(f"rules[4] is replaced by {mine}_served of ")
     # Prometheus adds the label of the scrape job, which is the name of a Job to prometheus-adapter.
     assert "the values of 6 objects are equal" in printed[4]

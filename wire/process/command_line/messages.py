@@ -1,8 +1,13 @@
-"""Messages on stderr."""
+"""Messages on stderr, and text that a terminal shows without breaking words."""
 
+import re
 import shutil
 import sys
-from textwrap import fill
+import textwrap
+from typing import Final
+
+# A list item, a label with its column, or an indented sentence.
+_BEGIN: Final = re.compile(r" *- | *\S+(?: \S+)? {2,}| *")
 
 
 def print_error(message: str) -> None:
@@ -12,10 +17,26 @@ def print_error(message: str) -> None:
 
 def wrapped_error(message: str) -> str:
     """`message` as a terminal shows it on stderr; unchanged for a pipe or a file."""
-    if not sys.stderr.isatty():
-        return message
-    columns = shutil.get_terminal_size().columns
-    return "\n".join(
-        fill(line, columns, break_long_words=False, break_on_hyphens=False)
-        for line in message.split("\n")
+    is_shown = sys.stderr.isatty()
+    return wrapped(message, shutil.get_terminal_size().columns if is_shown else None)
+
+
+def wrapped(text: str, columns: int | None) -> str:
+    """Lines that are longer than the screen, broken between words and indented as their first word. None: nothing is broken."""
+    if columns is None:
+        return text
+    return "\n".join(_wrapped(line, columns) for line in text.split("\n"))
+
+
+def _wrapped(line: str, columns: int) -> str:
+    if len(line) <= columns:
+        return line
+    begin = _BEGIN.match(line)
+    indentation = " " * min(begin.end() if begin else 0, columns // 2)
+    return textwrap.fill(
+        line,
+        columns,
+        subsequent_indent=indentation,
+        break_long_words=False,
+        break_on_hyphens=False,
     )

@@ -1,10 +1,12 @@
 """`loadline-adapter migrate`: a sentence for each cause for which rules are kept, and the exit code."""
 
+from pathlib import Path
+
 import pytest
 
 from adapter.commands.migrate import exit_code, new_configuration, sentences
 from adapter.config import parse
-from adapter.diagnosis.rule_migration import MigratedMetric, MigratedRule, RuleMigration
+from adapter.diagnosis.rule_migration import NO_SERIES, MigratedMetric, MigratedRule, RuleMigration
 from tests.fakes.adapter import FakeMapping, FakePrometheus
 
 EXTERNAL = "\n".join(
@@ -16,7 +18,9 @@ REPLACED = MigratedRule(
     metrics=(MigratedMetric(block={"name": "load", "describes": "pods"}, compared=1),),
 )
 REASON = "only rules of custom metrics are replaced"
-UNTESTED = MigratedRule(path="rules[1]", problem="Prometheus has no series for it")
+UNTESTED = MigratedRule(path="rules[1]", problem=NO_SERIES)
+FILE = Path("config.yaml")
+CHECKED = "Prometheus has no series for it; loadline-adapter check config.yaml says why"
 
 
 async def external_rules(text: str = EXTERNAL) -> tuple[MigratedRule, ...]:
@@ -26,12 +30,12 @@ async def external_rules(text: str = EXTERNAL) -> tuple[MigratedRule, ...]:
 
 async def test_rules_that_are_kept_for_one_reason_have_one_sentence_with_what_to_do():
     kept = await external_rules()
-    assert list(sentences((REPLACED, UNTESTED, *kept))) == [
+    assert list(sentences((REPLACED, UNTESTED, *kept), FILE)) == [
         "rules[0] is replaced by load of pods: the values of 1 object are equal",
-        "rules[1] is kept: Prometheus has no series for it",
+        f"rules[1] is kept: {CHECKED}",
         f"{', '.join(f'externalRules[{each}]' for each in range(5))} and 2 more are kept: {REASON}. They work unchanged; nothing has to be done",
     ]
-    assert list(sentences(kept[:1])) == [
+    assert list(sentences(kept[:1], FILE)) == [
         f"externalRules[0] is kept: {REASON}. It works unchanged; nothing has to be done"
     ]
 
@@ -46,11 +50,10 @@ async def test_rules_that_stay_for_good_do_not_change_the_exit_code(rules, code)
 
 
 def test_each_rule_with_something_to_fix_has_its_own_sentence():
-    problem = "Prometheus has no series for it"
-    rules = [MigratedRule(path=f"rules[{each}]", problem=problem) for each in range(2)]
-    assert list(sentences(rules)) == [
-        f"rules[0] is kept: {problem}",
-        f"rules[1] is kept: {problem}",
+    rules = [MigratedRule(path=f"rules[{each}]", problem=NO_SERIES) for each in range(2)]
+    assert list(sentences(rules, FILE)) == [
+        f"rules[0] is kept: {CHECKED}",
+        f"rules[1] is kept: {CHECKED}",
     ]
 
 

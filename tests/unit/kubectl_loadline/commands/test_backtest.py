@@ -1,5 +1,6 @@
 """`kubectl loadline backtest` on files: what is printed, written and refused."""
 
+import argparse
 import csv
 import json
 import math
@@ -8,16 +9,20 @@ import msgspec
 import pytest
 
 from kubectl_loadline.cluster.manifests import UnusableManifest, read_manifest
-from kubectl_loadline.commands.backtest.command import main
+from kubectl_loadline.commands.backtest.command import Inputs, main, parser, request_of
 from kubectl_loadline.commands.backtest.options import seconds, start_up
 from kubectl_loadline.libraries import MissingLibrary, require
+from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import (
     Explained,
     ExplainedObjects,
     ExplainedQuery,
     ExplainedRow,
     metric_queries,
+    span_of,
 )
+from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
+from kubectl_loadline.recorded_series.sample_reads import recording_of
 from scaler.algorithm.derivation import Derivation
 from tests.unit.scaler.objects import autoscaler, average, named, of_pods, resource, spec
 
@@ -124,8 +129,14 @@ def test_the_page_needs_no_other_file(files, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(("--candidate=nowhere.yaml",), "nowhere.yaml", id="candidate"),
-        pytest.param(("--since=3m",), "it must cover at least 10 steps", id="too short"),
+        pytest.param(("--candidate=nowhere.yaml",), "nowhere.yaml: no such file", id="candidate"),
+        pytest.param(("--history=nowhere.csv",), "nowhere.csv: no such file", id="history"),
+        pytest.param(("--history=cpu=nowhere.json",), "nowhere.json: no such file", id="response"),
+        pytest.param(
+            ("--since=3m",),
+            "the history covers only 3 min; at least 10 min (10 steps of 60 s) is needed",
+            id="too short",
+        ),
         pytest.param(
             ("--kind=cup=load",), "no metric has the name 'cup': use one of cpu", id="kind"
         ),
@@ -203,3 +214,75 @@ def test_a_metric_that_cannot_be_replayed_needs_no_query():
 def test_a_library_that_is_missing_is_named_with_the_command_that_installs_it():
     with pytest.raises(MissingLibrary, match=r"^missing_library is not installed: run pip install"):
         require("missing_library.part")
+
+
+def test_a_history_with_less_than_since_has_a_warning(files, capsys):
+    assert backtest(files, "--since=2h") == 0
+    assert capsys.readouterr().err == ""
+    assert backtest(files, "--since=7d") == 0
+    assert (
+        capsys.readouterr().err == "kubectl loadline backtest: only 2 h of the 7 d are recorded\n"
+    )
+
+
+def test_a_history_with_gaps_has_a_warning(files, capsys):
+    rows = (files / "web.csv").read_text().splitlines()
+    (files / "web.csv").write_text("\n".join([*rows[:31], *rows[-30:]]))
+    assert backtest(files) == 0
+    assert "only 65 min of the 2 h are recorded" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("until", "end"), [(None, 1_000_020), (999_999, 999_960), (2e6, 1_000_020)]
+)
+def test_the_history_ends_with_the_last_step_and_not_in_the_future(until, end):
+    span = span_of(argparse.Namespace(since=3600, until=until, step=60), 1_000_030)
+    assert (span.start_unix_seconds, span.end_unix_seconds) == (end - 3600, end)
+
+
+def on_terminal(monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+
+
+def test_columns_that_do_not_fit_a_terminal_are_left_out(files, capsys, monkeypatch):
+    on_terminal(monkeypatch, 80)
+    assert backtest(files, "--price=0.5") == 0
+    output = capsys.readouterr()
+    assert max(map(len, output.out.splitlines())) <= 80
+    (header,) = [line for line in output.out.splitlines() if line.startswith("policy")]
+    assert header.split() == ["policy", "start-up", "short", "spare", "longest", "replica-h", "cost", "warning"]  # fmt: skip
+    assert (
+        "Hidden to fit the terminal width (80): instability, jitter, wasted, depth. Use -o wide"
+        in " ".join(output.err.split())
+    )
+
+
+def test_wide_output_and_a_pipe_have_all_columns(files, capsys, monkeypatch):
+    assert backtest(files) == 0
+    piped = capsys.readouterr().out
+    on_terminal(monkeypatch, 80)
+    assert backtest(files, "-o", "wide") == 0
+    wide = capsys.readouterr().out
+    rows = [line for line in piped.splitlines() if line.startswith(("policy", "oracle  "))]
+    assert len(rows) == 2
+    assert set(rows) <= set(wide.splitlines())
+
+
+def test_a_series_that_prometheus_does_not_have_is_unavailable_with_what_to_do(tmp_path):
+    queue = "{type: External, external: {metric: {name: queue_length}, target: {type: AverageValue, averageValue: 30}}}"
+    head, _, _ = HPA.partition("  - {")
+    (tmp_path / "web.yaml").write_text(f"{head}  - {queue}\n")
+    samples = {"queue_length": [(START + 60.0 * minute, 5.0) for minute in range(120)]}
+    inputs = Inputs(
+        present=read_manifest(tmp_path / "web.yaml"),
+        candidates={},
+        history=RecordedSeries(recording=recording_of(samples, {}, 60, expected="any metric")),
+        settings={},
+    )
+    with pytest.raises(
+        SeriesUnavailable,
+        match=r"ready replicas: give --query ready_replicas=PROMQL, or install kube-state-metrics$",
+    ):
+        request_of(parser().parse_args(["web", "--since=2h"]), inputs)

@@ -146,9 +146,27 @@ def test_rules_of_prometheus_adapter_are_not_converted_without_the_resources_of_
 def test_without_anything_to_compare_the_next_step_is_named(api_server, capsys):
     for kind in (HPAS, LAS):
         api_server.documents[within(kind, "shop")] = collection()
-    assert plugin(["migrate", "--compare"]) == 3
-    assert (
-        "nothing to compare: apply the converted LoadAutoscalers first" in capsys.readouterr().err
+    assert plugin(["migrate", "--compare"]) == 1
+    assert capsys.readouterr().err == (
+        "kubectl loadline migrate: there is nothing to compare, because no LoadAutoscaler has the same target as an HPA: apply the "
+        "converted LoadAutoscalers first\n"
+    )
+
+
+def test_a_file_with_nothing_to_convert_is_named(tmp_path, capsys, main):
+    file = written(tmp_path, SERVICE)
+    assert main(["migrate", file]) == 1
+    error = capsys.readouterr().err
+    read = "HorizontalPodAutoscaler, ScaledObject or configuration of prometheus-adapter"
+    expected = read if main is plugin else "HorizontalPodAutoscaler or ScaledObject"
+    assert error.endswith(f"migrate: {file} has no {expected}\n")
+
+
+def test_a_name_in_place_of_a_file_gets_a_hint(capsys):
+    assert plugin(["migrate", "hpa", "api"]) == 2
+    assert capsys.readouterr().err == (
+        "kubectl loadline migrate: hpa: no such file. migrate takes files; without any, it converts the HPAs and ScaledObjects of "
+        "the namespace\n"
     )
 
 
@@ -166,3 +184,12 @@ def test_the_reason_why_two_cannot_be_compared_has_no_go_struct(api_server, caps
         api_server.documents[within(kind, "shop")] = collection(both)
     assert plugin(["migrate", "--compare"]) == 3
     assert 'external metric shop/queue{queue="mail"}: no metrics' in capsys.readouterr().out
+
+
+def test_remarks_on_a_terminal_are_broken_at_its_width(tmp_path, capsys, monkeypatch, main):
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(["migrate", written(tmp_path, SCALED_OBJECT)]) == 0
+    error = capsys.readouterr().err
+    assert max(map(len, error.splitlines())) <= 60
+    assert "run the command again with --values=FILE for its chart" in " ".join(error.split())

@@ -69,6 +69,11 @@ AHEAD = msgspec.structs.replace(PLAIN, forecast=True)
 
 def comment(*, forecast=None, tried=()):
     """The lines about the forecast."""
+    lines = commented(suggestion_of(forecast=forecast, tried=tried), None)
+    return [each for each in lines if "orecast" in each and ":" in each]
+
+
+def suggestion_of(*, forecast=None, tried=()):
     steps = [Step(about="metric and target", tried=(Tried(choices=PLAIN, score=TARGETS[1]),))]
     if tried:
         steps.append(Step(about="forecast", tried=tried))
@@ -80,7 +85,7 @@ def comment(*, forecast=None, tried=()):
         without_forecast=None,
         forecast=forecast,
     )
-    suggestion = Suggestion(
+    return Suggestion(
         series=(),
         full={"requests": 100.0},
         short_percent_max=0.5,
@@ -90,7 +95,6 @@ def comment(*, forecast=None, tried=()):
         rules={},
         sources={},
     )
-    return [each for each in commented(suggestion, None) if "orecast" in each and ":" in each]
 
 
 def test_a_proposed_forecast_is_compared_with_none_and_with_another_target():
@@ -120,3 +124,13 @@ def test_a_forecast_that_the_first_two_thirds_did_not_choose_has_its_numbers():
 
 def test_a_short_history_says_how_long_it_must_be():
     assert comment() == ["No forecast: it learns for 3 days, so it needs a history of 9 days."]
+
+
+def test_a_choice_beyond_the_goal_is_marked():
+    """With a goal of 0.5%."""
+    within = Tried(choices=AHEAD, score=score(13, 5))
+    steps = [
+        line for line in commented(suggestion_of(tried=(within,)), None) if line.startswith("  ")
+    ]
+    assert steps[0].endswith("short   0.52%    1152.0 replica-hours  (beyond the goal)")
+    assert steps[1].endswith("short   0.09%    1248.0 replica-hours")

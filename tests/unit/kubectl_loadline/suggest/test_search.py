@@ -214,3 +214,33 @@ def test_without_a_usable_series_nothing_is_proposed(files, capsys):
     )
     assert main([f"--workload={files / 'web.yaml'}", f"--history={files / 'web.csv'}"]) == 3
     assert "no series of web can be scaled on: requests: it is flat" in capsys.readouterr().err
+
+
+def suggested(files, capsys, *arguments):
+    code = main([f"--workload={files / 'web.yaml'}", f"--history={files / 'web.csv'}", *arguments])
+    return code, capsys.readouterr()
+
+
+def test_a_start_up_time_is_an_assumption_unless_it_is_given(files, capsys):
+    _, assumed = suggested(files, capsys)
+    assert "; pods are assumed to need 60 s to become ready (--start-up).\n" in assumed.out
+    _, known = suggested(files, capsys, "--start-up=45s")
+    assert "; pods need 45 s to become ready.\n" in known.out
+
+
+def test_a_history_that_is_too_short_is_described_by_its_duration(files, capsys):
+    code, output = suggested(files, capsys, "--since=13m")
+    assert code == 3
+    assert "the history covers only 13 min; at least 1 h (60 steps of 60 s) is needed" in output.err
+
+
+def test_comments_on_a_terminal_are_broken_at_its_width_and_the_manifest_is_not(
+    files, capsys, monkeypatch
+):
+    _, piped = suggested(files, capsys)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    _, shown = suggested(files, capsys)
+    comments = [line for line in shown.out.splitlines() if line.startswith("#")]
+    assert max(map(len, comments)) <= 60
+    assert yaml.safe_load(shown.out) == yaml.safe_load(piped.out)

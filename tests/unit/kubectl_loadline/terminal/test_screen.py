@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_loadline.terminal.screen import wrapped
+from wire.process.command_line.messages import wrapped
 
 words = st.text(alphabet="abc-{}=\"'.", min_size=1, max_size=30)
 
