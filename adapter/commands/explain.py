@@ -133,7 +133,9 @@ async def _explained(given: _Given) -> tuple[tuple[MetricPath, ...], tuple[Expla
                 if cluster is None:
                     of_file = _cluster(given.kubeconfig, given.context)
                     cluster = await stack.enter_async_context(of_file)
-                explanations = await with_serving_service(explanations, cluster)
+                explanations = await with_serving_service(
+                    explanations, cluster, is_new_configuration=given.config is not None
+                )
         return metrics, explanations
 
 

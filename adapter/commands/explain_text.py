@@ -84,10 +84,13 @@ def _outcome(explanation: Explanation, guess: str) -> Iterator[str]:
 
 
 def _guess(explanation: Explanation) -> str:
-    """The only similar name, whatever it describes; empty when there are several, or the name itself exists."""
+    """The only similar name; empty when there are several, the name itself exists, or it is that of another resource."""
+    request = explanation.request
     names = {entry.rpartition("/")[2] for entry in explanation.similar}
-    is_other = explanation.request is not None and explanation.request.metric not in names
-    return names.pop() if len(names) == 1 and is_other else ""
+    if request is None or len(names) != 1 or request.metric in names:
+        return ""
+    described = {entry.rpartition("/")[0] for entry in explanation.similar}
+    return names.pop() if request.resource in ("", *described) else ""
 
 
 def _request(request: ParsedRequest) -> str:
@@ -133,7 +136,7 @@ def _rounded(value: str) -> str:
     if not re.fullmatch(r"-?[0-9]+\.[0-9]+(e[-+][0-9]+)?", value):
         return value
     number = float(value)
-    return f"{number:.0f}" if 1e5 <= abs(number) < 1e15 else f"{number:.8g}"
+    return f"{number:.0f}" if 1e7 <= abs(number) < 1e15 else f"{number:.8g}"
 
 
 def _listed(names: Sequence[str], count: int) -> str:

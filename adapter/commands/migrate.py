@@ -150,5 +150,5 @@ def _replaced(rule: MigratedRule) -> str:
     objects = "1 object" if compared == 1 else f"{compared} objects"
     sentence = f"{rule.path} is replaced by {names}: the values of {objects} are equal"
     if any(each.of_namespaces for each in rule.metrics):
-        sentence += ". Keep the rule if an autoscaler reads the metric of a Namespace: named metrics cannot describe one"
+        sentence += ". Keep the rule if an autoscaler reads this metric for a Namespace, which named metrics do not support"
     return sentence

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from adapter.diagnosis.autoscaler_requests import USAGE
 from adapter.diagnosis.explanation import Explanation, Finding
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable
@@ -20,14 +21,18 @@ def unserved(explanations: Iterable[Explanation]) -> tuple[str, ...]:
 
 
 async def with_serving_service(
-    explanations: Sequence[Explanation], cluster: Reader
+    explanations: Sequence[Explanation], cluster: Reader, *, is_new_configuration: bool
 ) -> tuple[Explanation, ...]:
     """The explanations; those of an API for which the adapter has no rules name the Service that serves it.
 
-    If that Service is not available, the explanation remains a failure, and its finding names the Service.
+    An explanation remains a failure if that Service is not available, or if it may be an adapter with the present
+    configuration, and another one is explained (`is_new_configuration`). Its finding then names the Service.
     """
     found = {name: await _read(name, cluster) for name in unserved(explanations)}
-    return tuple(_of(each, found.get(_unserved_api_service(each))) for each in explanations)
+    return tuple(
+        _of(each, found.get(_unserved_api_service(each)), is_new_configuration)
+        for each in explanations
+    )
 
 
 def _unserved_api_service(explanation: Explanation) -> str:
@@ -48,24 +53,38 @@ async def _read(name: str, cluster: Reader) -> APIService | None:
         return None
 
 
-def _of(explanation: Explanation, found: APIService | None) -> Explanation:
+def _of(
+    explanation: Explanation, found: APIService | None, is_new_configuration: bool
+) -> Explanation:
     service = found.spec.service if found is not None else None
     if found is None or service is None:
         return explanation
     name = f"{service.namespace}/{service.name}"
-    if found.is_available:
+    if found.is_available and not (is_new_configuration and not _is_usage(explanation)):
         return msgspec.structs.replace(explanation, served_by=name)
+    finding = _served if found.is_available else _not_available
     findings = tuple(
-        _not_available(each, name, found.metadata.name) if each.reason == REASON else each
+        finding(each, name, found.metadata.name) if each.reason == REASON else each
         for each in explanation.findings
     )
     return msgspec.structs.replace(explanation, findings=findings)
 
 
+def _is_usage(explanation: Explanation) -> bool:
+    """Usage usually comes from metrics-server, whatever the configuration is."""
+    return explanation.path.startswith(f"{USAGE}/")
+
+
+def _served(finding: Finding, service: str, _: str) -> Finding:
+    return msgspec.structs.replace(
+        finding, message=f"{finding.message}. At present it is served by the Service {service}"
+    )
+
+
 def _not_available(finding: Finding, service: str, api_service: str) -> Finding:
     return msgspec.structs.replace(
         finding,
-        message=f"{finding.message}. The Service {service} serves it, and is not available",
+        message=f"{finding.message}. It is served by the Service {service}, which is not available",
         fix=f"See why: kubectl describe apiservice {api_service}. "
         f"If {service} is this adapter's Service: {finding.fix}",
     )

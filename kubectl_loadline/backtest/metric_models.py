@@ -20,8 +20,8 @@ DELAY_SECONDS = 60.0
 # A target is usually 70% of what a pod can serve, and its responses become slow at 90%.
 SERVED_PER_TARGET = 0.9 / 0.7
 NO_READY_REPLICAS = (
-    "no series has the number of ready replicas: give --query ready_replicas=PROMQL, or install "
-    "kube-state-metrics"
+    "no series has the number of ready replicas: give --query ready_replicas=PROMQL, install "
+    "kube-state-metrics, or add the column ready_replicas to the file"
 )
 
 

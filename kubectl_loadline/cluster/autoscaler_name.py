@@ -39,7 +39,9 @@ def autoscaler_name(text: str, *, namespace: str = "") -> AutoscalerName:
     if before and (kind := _kind(before[0])) is not None:
         kinds, before = (kind,), before[1:]
     elif before and before[0].lower().partition(".")[0] in _WORKLOADS:
-        name = ""
+        raise ValueError(
+            f"{text!r} is a workload: write the name of its autoscaler, and the namespace with -n"
+        )
     if before:
         inside, before = before[0], before[1:]
     if before or not name:

@@ -98,9 +98,13 @@ def running(deployments: Iterable[Deployment], program: str) -> tuple[RunningPro
 
 def reconciles(scaler: RunningProgram, kind: WatchedKind, namespace: str) -> bool:
     """Whether its flags say that it reconciles this kind in this namespace."""
-    watched = scaler.argument("--watch") or LOAD_AUTOSCALERS.plural
     namespaces = scaler.argument("--namespace")
-    return watched == kind.plural and (not namespaces or namespace in namespaces.split(","))
+    return watches(scaler, kind) and (not namespaces or namespace in namespaces.split(","))
+
+
+def watches(scaler: RunningProgram, kind: WatchedKind) -> bool:
+    """Whether its flags say that it reconciles this kind in some namespace."""
+    return (scaler.argument("--watch") or LOAD_AUTOSCALERS.plural) == kind.plural
 
 
 def _running(deployment: Deployment, program: str) -> RunningProgram | None:

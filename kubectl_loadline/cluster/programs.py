@@ -24,11 +24,12 @@ from kubectl_loadline.cluster.deployments import (
     reconciles,
     running,
     serving,
+    watches,
 )
 from kubectl_loadline.cluster.flags import environment_variable
 from kubectl_loadline.cluster.port_forward import ForwardedPort, forwarded
 from kubectl_loadline.cluster.registrations import registered_adapters
-from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, WatchedKind
 from wire.api.labels import from_label_selector
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import decoded
@@ -87,7 +88,8 @@ async def scaler_of(
             if kind is HORIZONTAL_POD_AUTOSCALERS
             else ": check its flags --watch and --namespace"
         )
-        problem = Unreachable if named or kind is LOAD_AUTOSCALERS else ScaledByKubernetes
+        watched = any(watches(each, kind) for each in installed)
+        problem = Unreachable if named or watched else ScaledByKubernetes
         raise problem(
             f"the {names} {verb} not reconcile {kind.kind}s in the namespace {namespace}{reason}"
         )

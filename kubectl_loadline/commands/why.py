@@ -25,7 +25,7 @@ from kubectl_loadline.decisions.last import printed
 from kubectl_loadline.decisions.metric_names import in_prometheus_words
 from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import FAILED, OK
-from kubectl_loadline.terminal.screen import screen_columns
+from kubectl_loadline.terminal.screen import print_note, screen_columns
 from scaler.algorithm.derivation import decoded
 from scaler.api.autoscaler import Autoscaler
 from scaler.extensions import STEP_TYPES
@@ -60,8 +60,12 @@ async def _why(given: Namespace, cluster: Cluster, target: AutoscalerName) -> in
         except Unreachable as error:
             named = f"{short_name(kind)}/{target.name}"
             by_kubernetes = isinstance(error, ScaledByKubernetes)
-            problem = f"kube-controller-manager scales {named}." if by_kubernetes else str(error)
-            print_error(f"kubectl loadline why: {problem}")
+            problem = (
+                f"kube-controller-manager scales {named}, unless its HPA controller is disabled."
+                if by_kubernetes
+                else str(error)
+            )
+            print_note("why", problem)
             summary = _summary(body)
             if summary:
                 print_error(f"From its status: {namespace}/{target.name} {summary}.")

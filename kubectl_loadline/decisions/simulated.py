@@ -7,6 +7,7 @@ scaled its target.
 
 import argparse
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -22,9 +23,10 @@ from scaler.algorithm.observed import Observed, Pod, ScaleUnavailable, ScaleView
 from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import Reading
 from scaler.algorithm.settings import Settings
-from scaler.algorithm.simulated_readings import names_of, simulated
+from scaler.algorithm.simulated_readings import simulated
 from scaler.api.autoscaler import Autoscaler, MetricSpec, metrics_of
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.api.metric_names import names_of
 from scaler.cluster.metrics.measurements import Measurements
 from scaler.cluster.schedules.calendars import read_calendars
 from scaler.cluster.server_version import settings_of_server
@@ -191,15 +193,19 @@ def _by_metric(values: Mapping[str, str], metrics: Sequence[MetricSpec]) -> dict
         named = [index for index, metric in enumerate(metrics) if metric.name == name]
         matching = named or [i for i, metric in enumerate(metrics) if name in names_of(metric)]
         if len(matching) != 1:
-            known = [each for metric in metrics for each in names_of(metric)[:1]]
-            names = " or ".join(known)
-            if matching:
-                raise ValueError(f"several metrics have the name {name!r}: use {names}")
-            raise ValueError(
-                f"unknown metric {name!r}{did_you_mean(name, known) or f': use {names}'}"
-            )
+            raise ValueError(_wrong_name(name, metrics, is_known=bool(matching)))
         found[matching[0]] = value
     return found
+
+
+def _wrong_name(name: str, metrics: Sequence[MetricSpec], *, is_known: bool) -> str:
+    names = Counter(each for metric in metrics for each in names_of(metric)[:1])
+    unique = [each for each, count in names.items() if count == 1]
+    if is_known:
+        use = f"use {' or '.join(unique)}" if unique else "give each metric of the spec a `name`"
+        return f"several metrics have the name {name!r}: {use}"
+    use = f": use {' or '.join(unique)}" if unique else ""
+    return f"unknown metric {name!r}{did_you_mean(name, unique) or use}"
 
 
 def _metric_value(text: str) -> tuple[str, str]:

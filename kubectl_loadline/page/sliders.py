@@ -6,9 +6,8 @@ import msgspec
 
 from scaler.algorithm.amounts import milli
 from scaler.algorithm.derivation import Derivation, MetricDerivation
-from scaler.algorithm.simulated_readings import names_of
-from scaler.algorithm.why import is_in_bytes
 from scaler.api.autoscaler import MetricSourceType, MetricSpec, MetricTarget
+from scaler.api.metric_names import names_of
 
 RANGE_OF_TARGET = 3
 RANGE_OF_VALUE = 2
@@ -59,8 +58,16 @@ def _slider(metric: MetricSpec, name: str, step: MetricDerivation | None, replic
         value_milli=value,
         target_milli=target,
         max_milli=most,
-        is_in_bytes=step is not None and is_in_bytes(step),
+        is_in_bytes=_is_in_bytes(metric),
     )
+
+
+def _is_in_bytes(metric: MetricSpec) -> bool:
+    """As `why` writes its amounts, also while the metric fails."""
+    source, target = metric.resource or metric.container_resource, _target_of(metric)
+    amount = str((target.average_value or target.value or "") if target is not None else "")
+    is_memory = source is not None and source.name == "memory"
+    return amount.endswith("i") or (is_memory and not amount.endswith(("k", "M", "G", "T")))
 
 
 def _value(step: MetricDerivation | None) -> int | None:

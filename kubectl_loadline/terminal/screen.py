@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import Final, TextIO
 
 from wire.process.command_line.messages import print_error
@@ -19,6 +20,11 @@ def screen_columns(stream: TextIO | None = None) -> int | None:
 def print_note(command: str, text: str) -> None:
     """A sentence of a command of the plugin, on stderr."""
     print_error(f"kubectl loadline {command}: {text}")
+
+
+def print_hidden(columns: Sequence[str], screen: int | None) -> None:
+    """Which columns of a table the terminal has no space for."""
+    print_error(f"Hidden at {screen} columns: {', '.join(columns)} (-o wide shows all)")
 
 
 def shows_colours() -> bool:

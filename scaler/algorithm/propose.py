@@ -11,7 +11,6 @@ import msgspec
 from scaler.algorithm import from_object, from_pods
 from scaler.algorithm.derivation import MetricDerivation
 from scaler.algorithm.readings import Reading
-from scaler.algorithm.simulated_readings import names_of
 from scaler.algorithm.unusable import MetricUnusable
 from scaler.algorithm.workload import Evaluation, Workload
 from scaler.api.autoscaler import (
@@ -19,6 +18,7 @@ from scaler.api.autoscaler import (
     MetricSpec,
     MetricStatus,
 )
+from scaler.api.metric_names import names_of
 from wire.api.quoting import go_quote
 
 
@@ -110,9 +110,10 @@ def _failed(
 
 
 def _name(metric: MetricSpec) -> str:
-    """`external metric queue_length`; empty if the spec does not say which metric it is."""
+    """`external metric queue_length`, or `External metric` if the spec does not say which metric it is."""
     words = "container resource" if metric.container_resource else metric.type.lower()
-    return "".join(f"{words} metric {name}" for name in names_of(metric)[:1])
+    name = next(iter(names_of(metric)), "")
+    return f"{words} metric {name}" if name else f"{metric.type} metric"
 
 
 def _what(metric: MetricSpec) -> str:

@@ -4,6 +4,7 @@
 `summarize` is the line in a LoadAutoscaler's status.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from scaler.algorithm.bounds import (
@@ -37,6 +38,7 @@ from scaler.api.extension_status import DecisionSummary
 from wire.api.quantity import format_milli
 
 _NAMES_SHOWN_MAX = 5
+_NOT_FOUND = re.compile(r"could not find the metric [^:]*:?\s*(.*)", re.DOTALL)
 _LIMITS = {
     SCALE_UP_LIMIT: "the scale-up rate",
     SCALE_DOWN_LIMIT: "the scale-down rate",
@@ -117,10 +119,18 @@ def _summary(derivation: Derivation, extensions: Extensions) -> str:
     if derivation.stabilization.reason != READY_FOR_NEW_SCALE:
         parts.append(f"recent recommendations hold it at {derivation.stabilization.stabilized}")
     if derivation.bound is not None and derivation.bound.reason != DESIRED_WITHIN_RANGE:
-        parts.append(f"limited to {derivation.bound.after} by {_LIMITS[derivation.bound.reason]}")
+        parts.append(_limited(derivation.bound))
     parts.extend(message for _, message in _holds(derivation, extensions))
     parts.extend(each.message for each in derivation.remarks if each.holds)
     return f"{headline(derivation).rstrip('.')}: {'; '.join(parts)}"
+
+
+def _limited(bound: Bound) -> str:
+    is_rate = bound.reason in (SCALE_UP_LIMIT, SCALE_DOWN_LIMIT)
+    if is_rate and bound.rate is not None and bound.rate.select_policy == "Disabled":
+        direction = "up" if bound.reason == SCALE_UP_LIMIT else "down"
+        return f"kept at {bound.after}, because scaling {direction} is disabled"
+    return f"limited to {bound.after} by {_LIMITS[bound.reason]}"
 
 
 def _without_decision(derivation: Derivation) -> str:
@@ -134,10 +144,15 @@ def _without_decision(derivation: Derivation) -> str:
 
 
 def _cause(failure: str) -> str:
-    """In a few words: the innermost of the causes."""
-    if "could not find the metric" in failure:
-        return "not found"
-    return failure.rpartition(": ")[2]
+    """Without the layers that say what could not be read, which the name of the metric says."""
+    for layer in (" value: ", "metrics API: "):
+        failure = failure.partition(layer)[2] or failure
+    # The layer before it has the selector, which may have the same punctuation.
+    failure = failure[max(0, failure.find("no metrics returned")) :]
+    missing = _NOT_FOUND.search(failure)
+    if missing is None:
+        return failure
+    return f"not found: {missing[1]}" if missing[1] else "not found"
 
 
 def headline(derivation: Derivation) -> str:

@@ -13,8 +13,13 @@ from prometheus_client.core import GaugeMetricFamily
 
 from scaler.algorithm.derivation import Derivation, value_for_target
 from scaler.algorithm.settings import Settings
-from scaler.algorithm.simulated_readings import names_of
-from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, ConditionStatus, metrics_of
+from scaler.api.autoscaler import (
+    Autoscaler,
+    AutoscalerStatus,
+    ConditionStatus,
+    metrics_of,
+)
+from scaler.api.metric_names import names_of
 from wire.process.crashes import Crashes
 
 _PREFIX = "loadline_scaler_autoscaler_"

@@ -42,7 +42,7 @@ from kubectl_loadline.terminal.documents import TEXT, add_output_flag, is_docume
 from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import OK
 from kubectl_loadline.terminal.progress import Progress, shown_progress
-from kubectl_loadline.terminal.screen import print_note, screen_columns
+from kubectl_loadline.terminal.screen import print_hidden, print_note, screen_columns
 from scaler.algorithm.derivation import encoded
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
@@ -50,7 +50,6 @@ from scaler.api.autoscaler import metrics_of
 from scaler.api.forecast import ForecastMode
 from scaler.api.schedules import FoundCalendar
 from scaler.runtime.flags import add_algorithm_flags, settings_of
-from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 
 T = TypeVar("T")
@@ -133,9 +132,7 @@ def compare(given: argparse.Namespace, inputs: Inputs) -> int:
     columns = screen_columns()
     left_out = () if given.output == WIDE else left_out_of(report, columns)
     if left_out and not is_document(given.output):
-        print_error(
-            f"Hidden to fit the terminal width ({columns}): {', '.join(left_out)}. Use -o wide to show them."
-        )
+        print_hidden(left_out, columns)
     print_document(
         given.output,
         msgspec.json.encode(report),

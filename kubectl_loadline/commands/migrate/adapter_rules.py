@@ -58,7 +58,8 @@ async def migrated_configuration(given: argparse.Namespace, configuration: Json)
                 "migrate", arguments, progress=session.progress
             )
     checked = f"kubectl loadline check {given.files[0]}"
-    print_error(messages.decode().replace(f"loadline-adapter check {file}", checked).rstrip("\n"))
+    if said := messages.decode().rstrip("\n"):
+        print_error(said.replace(f"loadline-adapter check {file}", checked))
     if code not in (OK, INCOMPLETE):
         return WRONG
     if not printed:

@@ -106,8 +106,8 @@ def parser_of(
             ),
             *examples,
         ],
-        notes="Exit code 0: every object is converted; with --compare, all agree. 1: the cluster could not be read, or there is "
-        "nothing to convert or to compare. 2: a flag or a file is wrong. 3: an object has no counterpart, or --compare found a difference.",
+        notes="Exit code 0: every object is converted; with --compare, all agree. 1: the cluster could not be read, the files "
+        "have nothing to convert, or there is nothing to compare. 2: a flag or a file is wrong. 3: an object has no counterpart, or --compare found a difference.",
     )
     parser.set_defaults(why=why, reads=reads)
     parser.add_argument(

@@ -13,6 +13,7 @@ from kubectl_loadline.status.listing import listed
 from kubectl_loadline.status.row import Row, row_of
 from kubectl_loadline.status.watching import Scope, changed_rows
 from kubectl_loadline.terminal.exit_codes import FAILED, FOUND, OK
+from kubectl_loadline.terminal.screen import print_note
 from scaler.api.autoscaler import Autoscaler
 from wire.api import kube_json
 from wire.kube.requests import Watcher
@@ -30,9 +31,7 @@ async def show_list(given: Namespace) -> int:
         listing = await listed(session.client, namespace, label_selector=given.selector)
         rows = [each for each in listing.rows if each.has_problem or not given.problems]
         if listing.refused:
-            print_error(
-                f"kubectl loadline status: a kind is missing from the list: {listing.refused}"
-            )
+            print_note("status", f"a kind is missing from the list: {listing.refused}")
         if not rows:
             print_error(_none_found(namespace, given))
         output = RowOutput(given)

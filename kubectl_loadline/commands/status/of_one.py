@@ -112,8 +112,8 @@ def remembered(body: bytes) -> str:
     span = f"{minutes:.0f} minutes" if minutes >= 1.5 else "minute"
     recommended = [each.replicas for each in steps]
     return (
-        f". Its status has the last {span}: the metrics recommended {min(recommended)} to "
-        f"{max(recommended)}"
+        f". According to its status, the metrics recommended {min(recommended)} to "
+        f"{max(recommended)} replicas in the last {span}"
     )
 
 

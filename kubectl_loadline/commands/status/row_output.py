@@ -17,8 +17,7 @@ from kubectl_loadline.terminal.documents import (
     is_jsonpath,
     print_document,
 )
-from kubectl_loadline.terminal.screen import red, screen_columns, shows_colours
-from wire.process.command_line.messages import print_error
+from kubectl_loadline.terminal.screen import print_hidden, red, screen_columns, shows_colours
 from wire.process.command_line.parsing import FlagSet
 
 TABLE: Final = "table"
@@ -72,8 +71,7 @@ class RowOutput:
                 columns=None if self._given.output == WIDE else screen_columns(),
             )
             if self._table.left_out:
-                names = ", ".join(self._table.left_out)
-                print_error(f"Hidden at {self._table.columns} columns: {names} (-o wide shows all)")
+                print_hidden(self._table.left_out, self._table.columns)
             if not self._given.no_headers:
                 print(self._table.header())
         of_problem = red if shows_colours() else str

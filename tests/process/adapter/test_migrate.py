@@ -37,7 +37,7 @@ externalRules:
   metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>})'
 """
 
-OF_NAMESPACES = ". Keep the rule if an autoscaler reads the metric of a Namespace: named metrics cannot describe one"
+OF_NAMESPACES = ". Keep the rule if an autoscaler reads this metric for a Namespace, which named metrics do not support"
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ import msgspec
 import pytest
 
 from adapter.commands.explain_text import text_of
+from adapter.diagnosis import serving_service
 from adapter.diagnosis.explanation import Explanation, Finding
-from adapter.diagnosis.serving_service import unserved, with_serving_service
+from adapter.diagnosis.serving_service import unserved
 from wire.api.status import forbidden
 
 PATH = "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods?labelSelector=app%3Dweb"
@@ -37,8 +38,28 @@ class Cluster:
         )
 
 
+async def with_server(explanations, cluster, *, is_new_configuration=False):
+    return await serving_service.with_serving_service(
+        explanations, cluster, is_new_configuration=is_new_configuration
+    )
+
+
+async def test_a_new_configuration_without_the_rules_of_the_present_one_is_a_failure():
+    """The Service is that of the running adapter, which has other rules."""
+    missing = msgspec.structs.replace(
+        CPU, path="/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
+    )
+    cluster = Cluster("monitoring/loadline-adapter")
+    external, cpu = await with_server([missing, CPU], cluster, is_new_configuration=True)
+    assert not external.is_answered
+    assert external.findings[0].message == (
+        "not here. At present it is served by the Service monitoring/loadline-adapter"
+    )
+    assert cpu.is_answered
+
+
 async def test_usage_of_another_server_has_its_name_and_the_command_that_reads_it():
-    load, cpu = await with_serving_service([LOAD, CPU], Cluster("kube-system/metrics-server"))
+    load, cpu = await with_server([LOAD, CPU], Cluster("kube-system/metrics-server"))
     assert load == LOAD
     assert cpu.served_by == "kube-system/metrics-server"
     assert cpu.is_answered
@@ -70,25 +91,23 @@ async def test_the_api_service_of_the_requested_version_is_read(path, api_servic
     cluster = Cluster("keda/keda-operator-metrics-apiserver")
     missing = msgspec.structs.replace(CPU, path=path)
     assert unserved([LOAD, missing, missing]) == (api_service,)
-    first, second = await with_serving_service([missing, missing], cluster)
+    first, second = await with_server([missing, missing], cluster)
     assert first == second
     assert first.served_by == "keda/keda-operator-metrics-apiserver"
     assert cluster.requested == [f"/apis/apiregistration.k8s.io/v1/apiservices/{api_service}"]
 
 
 async def test_without_a_known_server_it_is_the_failure_of_the_adapter():
-    assert await with_serving_service([CPU], Cluster()) == (CPU,)
+    assert await with_server([CPU], Cluster()) == (CPU,)
     assert not CPU.is_answered
 
 
 async def test_a_server_that_is_not_available_is_named_and_is_a_failure():
-    [cpu] = await with_serving_service(
-        [CPU], Cluster("kube-system/metrics-server", is_available=False)
-    )
+    [cpu] = await with_server([CPU], Cluster("kube-system/metrics-server", is_available=False))
     assert not cpu.is_answered
     failure, fix = text_of("", cpu).splitlines()[-2:]
     assert failure == (
-        "GroupNotServed: not here. The Service kube-system/metrics-server serves it, and is not available"
+        "GroupNotServed: not here. It is served by the Service kube-system/metrics-server, which is not available"
     )
     assert fix == (
         "  fix: See why: kubectl describe apiservice v1beta1.metrics.k8s.io. "
@@ -99,7 +118,7 @@ async def test_a_server_that_is_not_available_is_named_and_is_a_failure():
 async def test_a_path_without_a_version_has_no_api_service():
     path = msgspec.structs.replace(CPU, path="/apis/metrics.k8s.io")
     cluster = Cluster("kube-system/metrics-server")
-    assert await with_serving_service([path], cluster) == (path,)
+    assert await with_server([path], cluster) == (path,)
     assert cluster.requested == []
 
 
@@ -107,5 +126,5 @@ async def test_nothing_is_read_from_the_cluster_when_nothing_is_missing():
     cluster = Cluster("kube-system/metrics-server")
     served = Explanation(path=PATH, code=200, value_count=1)
     failed = Explanation(path=PATH, code=500, ended_at="samples")
-    assert await with_serving_service([LOAD, served, failed], cluster) == (LOAD, served, failed)
+    assert await with_server([LOAD, served, failed], cluster) == (LOAD, served, failed)
     assert cluster.requested == []

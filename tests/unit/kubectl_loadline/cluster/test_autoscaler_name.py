@@ -47,7 +47,9 @@ def test_what_names_no_autoscaler_is_refused_with_the_forms(text):
     "text", ["deployment/web", "deploy/web", "StatefulSet/web", "deployments.apps/web", "pod/web-0"]
 )
 def test_a_workload_is_not_taken_for_a_namespace(text):
-    with pytest.raises(ValueError, match=f"'{text}' is not an autoscaler: write NAME, la/NAME or"):
+    with pytest.raises(
+        ValueError, match=f"'{text}' is a workload: write the name of its autoscaler"
+    ):
         autoscaler_name(text)
     assert autoscaler_name(f"la/{text}").kinds == LA
 

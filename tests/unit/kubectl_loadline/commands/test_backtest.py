@@ -254,7 +254,7 @@ def test_columns_that_do_not_fit_a_terminal_are_left_out(files, capsys, monkeypa
     (header,) = [line for line in output.out.splitlines() if line.startswith("policy")]
     assert header.split() == ["policy", "start-up", "short", "spare", "longest", "replica-h", "cost", "warning"]  # fmt: skip
     assert (
-        "Hidden to fit the terminal width (80): instability, jitter, wasted, depth. Use -o wide"
+        "Hidden at 80 columns: instability, jitter, wasted, depth (-o wide shows all)"
         in " ".join(output.err.split())
     )
 
@@ -283,6 +283,6 @@ def test_a_series_that_prometheus_does_not_have_is_unavailable_with_what_to_do(t
     )
     with pytest.raises(
         SeriesUnavailable,
-        match=r"ready replicas: give --query ready_replicas=PROMQL, or install kube-state-metrics$",
+        match=r"ready replicas: give --query ready_replicas=PROMQL, install kube-state-metrics, or add the column",
     ):
         request_of(parser().parse_args(["web", "--since=2h"]), inputs)

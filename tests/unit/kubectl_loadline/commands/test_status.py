@@ -81,7 +81,10 @@ def test_without_a_recording_the_recommendations_of_the_status_are_reported():
     later = {"sinceUnixSeconds": 60.0, "untilUnixSeconds": 300.0}
     steps = [{"replicas": 2, **step}, {"replicas": 7, **later}]
     body = json.dumps({"status": {"history": {"recommendations": steps}}}).encode()
-    assert remembered(body) == ". Its status has the last 5 minutes: the metrics recommended 2 to 7"
+    assert (
+        remembered(body)
+        == ". According to its status, the metrics recommended 2 to 7 replicas in the last 5 minutes"
+    )
     assert remembered(b"{}") == ""
     body = json.dumps({"status": {"history": {"recommendations": [{"replicas": 2, **step}]}}})
-    assert remembered(body.encode()).startswith(". Its status has the last minute: the metrics")
+    assert remembered(body.encode()).endswith("replicas in the last minute")

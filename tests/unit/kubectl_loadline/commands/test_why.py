@@ -31,7 +31,7 @@ def shop(api_server):
 def test_an_hpa_of_kube_controller_manager_has_a_decision_in_simulate(shop, capsys):
     assert main(["why", "web"]) == 1
     assert capsys.readouterr().err == (
-        "kubectl loadline why: kube-controller-manager scales hpa/web.\n"
+        "kubectl loadline why: kube-controller-manager scales hpa/web, unless its HPA controller is disabled.\n"
         "To compute its decision here: kubectl loadline simulate hpa/web -n shop\n"
     )
 
@@ -48,7 +48,7 @@ def test_a_workload_and_a_flag_of_lists_are_refused(capsys):
     for arguments, reported in (
         (
             ["deployment/web"],
-            "'deployment/web' is not an autoscaler: write NAME, la/NAME or hpa/NAME, and",
+            "'deployment/web' is a workload: write the name of its autoscaler",
         ),
         (["worker", "-A"], "unknown flag -A\n"),
     ):

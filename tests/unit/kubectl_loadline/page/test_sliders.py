@@ -58,11 +58,18 @@ def test_a_metric_of_each_pod_says_so():
 
 
 @pytest.mark.parametrize(
-    ("target", "is_in_bytes"), [("70%", True), ("500Mi", True), ("500M", False)]
+    ("name", "target", "is_in_bytes"),
+    [
+        ("memory", {"type": "Utilization", "averageUtilization": 70}, True),
+        ("memory", {"type": "AverageValue", "averageValue": "500Mi"}, True),
+        ("memory", {"type": "AverageValue", "averageValue": "500M"}, False),
+        ("cpu", {"type": "AverageValue", "averageValue": "500m"}, False),
+    ],
 )
-def test_memory_is_in_bytes_unless_its_target_has_decimal_suffixes(target, is_in_bytes):
-    measured = MetricDerivation(type="Resource", name="memory resource", target=target)
-    [found] = sliders([CPU], derivation(measured))
+def test_memory_is_in_bytes_unless_its_target_has_decimal_suffixes(name, target, is_in_bytes):
+    metric = {"type": "Resource", "resource": {"name": name, "target": target}}
+    failed = MetricDerivation(type="Resource", failure="no values")
+    [found] = sliders([msgspec.convert(metric, MetricSpec)], derivation(failed))
     assert found.is_in_bytes is is_in_bytes
 
 

@@ -178,12 +178,12 @@ shop/web goes from 4 to 6 replicas.
             "no metrics returned from external metrics API",
         ),
         (
-            "unable to fetch metrics from external metrics API: the server could not find the metric queue for : no rule",
-            "not found",
+            "unable to fetch metrics from external metrics API: the server could not find the metric queue for : no rule: add one",
+            "not found: no rule: add one",
         ),
         (
             "unable to fetch metrics from external metrics API: Get https://10.0.0.1: connection refused",
-            "connection refused",
+            "Get https://10.0.0.1: connection refused",
         ),
     ],
 )
@@ -191,6 +191,13 @@ def test_the_line_in_the_status_names_the_only_metric_and_why_it_failed(failure,
     found = derived(observed(spec(), replicas=1), (MetricFailed(failure),))
     line = summarize(found, EXTENSIONS).summary
     assert line == f"keeps 1 replica: external metric queue failed: {cause}"
+
+
+def test_the_line_in_the_status_says_that_scaling_up_is_disabled_and_not_limited():
+    behavior = Behavior(scale_up=msgspec.structs.replace(rules(), select_policy="Disabled"))
+    found = derived(observed(spec(behavior=behavior), replicas=3), queue(200))
+    line = summarize(found, EXTENSIONS).summary
+    assert line.endswith("; kept at 3, because scaling up is disabled"), line
 
 
 @pytest.mark.parametrize(("derivation", "answer", "_line"), SITUATIONS)
