@@ -135,7 +135,7 @@ STREAMS_ENDED = Counter(
 )
 CONFIGURATION_GENERATION = Gauge(
     "loadline_adapter_configuration_generation",
-    "Generation of the active configuration: starts at 1, and increases by 1 with each reload.",
+    "Generation of the active configuration: 1 at the start, and 1 more after each accepted change.",
 )
 CONFIGURATION_RELOADS = Counter(
     "loadline_adapter_configuration_reloads",

@@ -250,8 +250,10 @@ def metrics_page() -> str:
     of_each = Metric(DESIRED, "gauge", LOAD_AUTOSCALERS.metric_labels, desired)
     scaler = sorted({*_defined("scaler"), of_each})
     each = sorted(
-        Metric(AUTOSCALER_METRICS + name, "gauge", (), meaning)
-        for name, meaning in _of_autoscalers()
+        Metric(
+            AUTOSCALER_METRICS + name, "gauge", (*LOAD_AUTOSCALERS.metric_labels, *more), meaning
+        )
+        for name, meaning, more in _of_autoscalers()
     )
     sections = [
         f"## {title}\n\n{_metrics_table(found)}\n"
@@ -266,7 +268,7 @@ def metrics_page() -> str:
         "Both programs export these metrics at `/metrics`. To scrape them, see [monitoring](../monitoring.md).\n\n"
         "- Metrics in [Of each autoscaler](#of-each-autoscaler) have the labels `namespace`, `name` and `kind` (LoadAutoscalers), "
         "or `namespace` and `hpa_name` (HPAs). Only the replica of the scaler that reconciles the autoscaler exports them. "
-        "`--autoscaler-metrics=false` turns them off.\n"
+        "`--autoscaler-metrics=false` turns them off. The tables show the labels for LoadAutoscalers.\n"
         "- `reconciliations_total`, `reconciliation_duration_seconds`, `metric_computation_total`, `metric_computation_duration_seconds`, "
         "`num_horizontal_pod_autoscalers`, `desired_replicas` and `stale_sync_skips_total` have the names and labels of the HPA controller's metrics, "
         "with the prefix `loadline_scaler_` instead of `horizontal_pod_autoscaler_controller_`.\n"
@@ -351,15 +353,15 @@ def _literal(arguments: Sequence[ast.expr]) -> tuple[str, ...]:
             return ()
 
 
-def _of_autoscalers() -> Iterator[tuple[str, str]]:
-    """The name and the meaning of each metric of autoscalers."""
+def _of_autoscalers() -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """The name, the meaning and the labels besides those of the autoscaler, of each metric of autoscalers."""
     for name, meaning, _ in autoscaler_metrics._METRICS:  # noqa: SLF001 - the list is not exported otherwise
-        yield name, meaning
+        yield name, meaning, ()
     for name, meaning, label, _ in autoscaler_metrics._LABELLED:  # noqa: SLF001 - as above
-        yield name, f"{meaning} One sample for each `{label}`."
+        yield name, meaning, (label,)
     for extension in EXTENSIONS:
         for gauge in extension.gauges:
-            yield gauge.name, gauge.help
+            yield gauge.name, gauge.help, ()
 
 
 def _cell(text: str) -> str:

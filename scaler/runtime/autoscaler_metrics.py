@@ -132,7 +132,7 @@ _LABELLED: tuple[tuple[str, str, str, Callable[[_Seen], _Samples]], ...] = (
     ),
     (
         "metric_value",
-        "Value of a metric in the last decision, as its target is written: percent, per pod, or in total. A further one of the same name is NAME#2.",
+        "Value of a metric in the last decision, in the unit of its target: percent, per pod or in total. If an earlier metric has the same name, its position is added to the label: NAME#2.",
         "metric",
         _metric_values,
     ),
