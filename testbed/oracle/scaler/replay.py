@@ -71,7 +71,8 @@ def metric_answers(case: Case, upstream: Upstream) -> tuple[MetricAnswer, ...]:
     return tuple(
         MetricAnswer(
             proposal=each.derivation.proposal or 0,
-            name=each.derivation.name,
+            # The real code gives a failed metric no name; ours has one, which only explanations show.
+            name="" if each.failure else each.derivation.name,
             status=each.status,
             error=each.failure.error if each.failure else "",
             log=(("event", "Warning", each.failure.reason, each.failure.message),)
