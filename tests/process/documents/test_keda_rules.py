@@ -13,4 +13,4 @@ def test_the_query_of_a_trigger_becomes_a_metric_of_a_deployment(
     (tmp_path / "values.yaml").write_text(values)
     printed = shell.run(f"loadline-adapter check values.yaml --prometheus-url={prometheus.url}")
     exporter.remove("queue_messages_ready", namespace="other")
-    assert "shop_worker_0 of deployments.apps shop/worker = 60" in printed
+    assert "shop_worker_0 of deployment.apps shop/worker = 60" in printed
