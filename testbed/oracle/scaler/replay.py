@@ -71,7 +71,7 @@ def metric_answers(case: Case, upstream: Upstream) -> tuple[MetricAnswer, ...]:
     return tuple(
         MetricAnswer(
             proposal=each.derivation.proposal or 0,
-            # The real code gives a failed metric no name; ours has one, which only explanations show.
+            # The real code gives a failed metric no name. Here it has one, which only explanations show.
             name="" if each.failure else each.derivation.name,
             status=each.status,
             error=each.failure.error if each.failure else "",
