@@ -3,10 +3,9 @@
 All targets have the replicas for their metrics when the scaler starts, as after a restart: nothing is scaled.
 """
 
+import itertools
 import time
 from collections.abc import Iterator
-
-import msgspec
 
 from benchmarks.instruments import proc, scrape
 from benchmarks.instruments.adapter_environment import AdapterEnvironment, adapter_environment
@@ -22,19 +21,6 @@ AUTOSCALERS = 10_000
 SCRAPE_SECONDS = 15.0
 DEADLINE_SECONDS = 180.0
 DECIDED = "loadline_scaler_autoscaler_proposed_replicas"
-
-
-class Start(msgspec.Struct, kw_only=True):
-    """What is observed, once a second."""
-
-    requests: list[tuple[float, float]]
-    """The time and the number of requests to kube-apiserver by then."""
-    seconds: float = 0.0
-
-    def requests_per_second_max(self) -> float:
-        """Of all pairs of observations one after the other."""
-        pairs = zip(self.requests, self.requests[1:], strict=False)
-        return max((n - m) / (later - at) for (at, m), (later, n) in pairs)
 
 
 def run(options: Options, report: Report) -> Result:
@@ -78,15 +64,15 @@ def _started(found: AdapterEnvironment, flags: tuple[str, ...]) -> Figures:
     def requests() -> tuple[float, float]:
         return time.monotonic(), scrape.total(api_port, "apiserver_request_total", tls=tls)
 
-    start = Start(requests=[requests()])
+    observed = [requests()]
     began = time.monotonic()
     period = f"--sync-period={PERIOD_SECONDS:g}s"
     with bench.start_scaler(period, f"--concurrent-syncs={WORKERS}", *flags) as program:
         while time.monotonic() < began + DEADLINE_SECONDS:
             elapse(1.0)
-            start.requests.append(requests())
+            observed.append(requests())
             text = scrape.exposition(program.port, tls)
-            start.seconds = time.monotonic() - began
+            seconds = time.monotonic() - began
             if text.count(f"\n{DECIDED}{{") == found.count:
                 break
         else:
@@ -95,9 +81,11 @@ def _started(found: AdapterEnvironment, flags: tuple[str, ...]) -> Figures:
         rss_mib = proc.rss_mib(program.process.pid)
         assert bench.targets.have_expected_replicas(), "the start changed correct replicas"
     return {
-        "last_decision_seconds": start.seconds,
-        "apiserver_requests_per_second_max": start.requests_per_second_max(),
-        "apiserver_requests": start.requests[-1][1] - start.requests[0][1],
+        "last_decision_seconds": seconds,
+        "apiserver_requests_per_second_max": max(
+            (n - m) / (later - at) for (at, m), (later, n) in itertools.pairwise(observed)
+        ),
+        "apiserver_requests": observed[-1][1] - observed[0][1],
         "cpu_seconds": cpu_seconds,
         "rss_mib": rss_mib,
     }

@@ -26,7 +26,7 @@ from scaler.algorithm.settings import Settings
 from scaler.algorithm.simulated_readings import simulated
 from scaler.api.autoscaler import Autoscaler, MetricSpec, metrics_of
 from scaler.api.kinds import LOAD_AUTOSCALERS
-from scaler.api.metric_names import names_of
+from scaler.api.metric_references import names_of
 from scaler.cluster.metrics.measurements import Measurements
 from scaler.cluster.schedules.calendars import read_calendars
 from scaler.cluster.server_version import settings_of_server

@@ -6,8 +6,9 @@ import msgspec
 
 from scaler.algorithm.amounts import milli
 from scaler.algorithm.derivation import Derivation, MetricDerivation
+from scaler.algorithm.why import is_in_bytes
 from scaler.api.autoscaler import MetricSourceType, MetricSpec, MetricTarget
-from scaler.api.metric_names import names_of
+from scaler.api.metric_references import names_of
 
 RANGE_OF_TARGET = 3
 RANGE_OF_VALUE = 2
@@ -67,7 +68,7 @@ def _is_in_bytes(metric: MetricSpec) -> bool:
     source, target = metric.resource or metric.container_resource, _target_of(metric)
     amount = str((target.average_value or target.value or "") if target is not None else "")
     is_memory = source is not None and source.name == "memory"
-    return amount.endswith("i") or (is_memory and not amount.endswith(("k", "M", "G", "T")))
+    return is_in_bytes(amount, is_memory=is_memory)
 
 
 def _value(step: MetricDerivation | None) -> int | None:

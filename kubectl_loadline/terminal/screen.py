@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import Final, TextIO
+from typing import Final
 
 from wire.process.command_line.messages import print_error
 
@@ -12,9 +12,9 @@ _RED: Final = "\x1b[31m"
 _RESET: Final = "\x1b[0m"
 
 
-def screen_columns(stream: TextIO | None = None) -> int | None:
-    """The width of the terminal; None if stdout, or `stream`, is a file or a pipe, which nothing is shortened for."""
-    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else None
+def screen_columns() -> int | None:
+    """The width of the terminal; None if stdout is a file or a pipe, which nothing is shortened for."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def print_note(command: str, text: str) -> None:

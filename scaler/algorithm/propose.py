@@ -18,7 +18,7 @@ from scaler.api.autoscaler import (
     MetricSpec,
     MetricStatus,
 )
-from scaler.api.metric_names import names_of
+from scaler.api.metric_references import names_of
 from wire.api.quoting import go_quote
 
 

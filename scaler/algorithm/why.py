@@ -362,18 +362,18 @@ def _all_of(failed: int) -> str:
 def _amount(metric: MetricDerivation, value_milli: int | None) -> str:
     if value_milli is None:
         return "unknown"
-    return bytes_text(value_milli / 1000) if is_in_bytes(metric) else format_milli(value_milli)
+    if is_in_bytes(metric.target, is_memory=metric.name.startswith("memory ")):
+        return bytes_text(value_milli / 1000)
+    return format_milli(value_milli)
 
 
 _DECIMAL = ("k", "M", "G", "T")
 """Suffixes of a target whose value has no binary ones either."""
 
 
-def is_in_bytes(metric: MetricDerivation) -> bool:
-    """Whether its amounts are read best with the suffixes Ki, Mi and Gi: memory, unless its target has others."""
-    if metric.target.endswith("i"):
-        return True
-    return metric.name.startswith("memory ") and not metric.target.endswith(_DECIMAL)
+def is_in_bytes(target: str, *, is_memory: bool) -> bool:
+    """Whether amounts are read best with the suffixes Ki, Mi and Gi: memory, unless its target has others."""
+    return target.endswith("i") or (is_memory and not target.endswith(_DECIMAL))
 
 
 def bytes_text(amount: float) -> str:

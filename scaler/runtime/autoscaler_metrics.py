@@ -19,7 +19,7 @@ from scaler.api.autoscaler import (
     ConditionStatus,
     metrics_of,
 )
-from scaler.api.metric_names import names_of
+from scaler.api.metric_references import names_of
 from wire.process.crashes import Crashes
 
 _PREFIX = "loadline_scaler_autoscaler_"
