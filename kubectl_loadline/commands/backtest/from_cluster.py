@@ -66,7 +66,7 @@ async def read_from_cluster(
         for each in {each.kind: each for each in kinds}.values():
             settings[each.kind], problem = await settings_for(session, each, namespace, "")
             if problem:
-                _note(f"default algorithm flags are assumed: {problem}")
+                print_note("backtest", f"default algorithm flags are assumed: {problem}")
         explained = await _explained(session, given, present)
         return FromCluster(
             present=present,
@@ -110,7 +110,7 @@ async def _pod_spec(session: Session, autoscaler: Autoscaler) -> PodSpec | None:
         resource = mapper.resources_for_kind(group if slash else "", target.kind)[0]
         body = await session.client.get(f"{resource.path(namespace)}/{target.name}")
     except (NoMatchError, StatusError) as error:
-        _note(f"the requests of the pods are unknown: {error}")
+        print_note("backtest", f"the requests of the pods are unknown: {error}")
         return None
     return decoded(body, Target, what=target.kind).pod_spec
 
@@ -135,7 +135,7 @@ async def _explained(
         ):
             return await _explain(name, [*arguments, *cluster_arguments(cluster_of(given))])
     except (Unreachable, Unavailable, StatusError) as error:
-        _note(f"without the queries of the adapter, because {error}")
+        print_note("backtest", f"without the queries of the adapter, because {error}")
         return ()
 
 
@@ -149,7 +149,3 @@ async def _explain(name: str, arguments: Sequence[str]) -> Sequence[Explained]:
         return explanations_in(output)
     except ValueError as error:
         raise Unreachable(f"the adapter does not explain {name}") from error
-
-
-def _note(problem: str) -> None:
-    print_note("backtest", problem)
