@@ -4,7 +4,9 @@ All targets have the replicas for their metrics when the scaler starts, as after
 """
 
 import itertools
+import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 from benchmarks.instruments import proc, scrape
@@ -20,6 +22,7 @@ from testbed.waiting import elapse
 AUTOSCALERS = 10_000
 SCRAPE_SECONDS = 15.0
 DEADLINE_SECONDS = 180.0
+REPORTED_KINDS = 6
 DECIDED = "loadline_scaler_autoscaler_proposed_replicas"
 
 
@@ -52,9 +55,26 @@ def _rounds(
     found: AdapterEnvironment, flags: tuple[str, ...], options: Options, report: Report
 ) -> Iterator[Round]:
     for number in range(options.rounds):
+        before = _requests_by_kind(found)
         figures = _started(found, flags)
         report(shown(figures))
+        sent = _requests_by_kind(found)
+        sent.subtract(before)
+        report(", ".join(f"{kind} {count:.0f}" for kind, count in sent.most_common(REPORTED_KINDS)))
         yield Round(case="start", program=LOADLINE, number=number, figures=figures)
+
+
+def _requests_by_kind(found: AdapterEnvironment) -> Counter[str]:
+    """The requests that kube-apiserver has counted, as `GET benchtargets/scale`."""
+    port = int(found.bench.cluster.api_url.rsplit(":", 1)[1])
+    text = scrape.exposition(port, found.bench.targets.tls)
+    counts: Counter[str] = Counter()
+    for line in text.splitlines():
+        if line.startswith("apiserver_request_total{"):
+            labels = dict(re.findall(r'(\w+)="([^"]*)"', line))
+            resource = "/".join(filter(None, (labels["resource"], labels["subresource"])))
+            counts[f"{labels['verb']} {resource}"] += float(line.rpartition(" ")[2])
+    return counts
 
 
 def _started(found: AdapterEnvironment, flags: tuple[str, ...]) -> Figures:
