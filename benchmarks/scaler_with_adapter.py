@@ -13,7 +13,6 @@ from benchmarks.instruments.figures import Result, Round
 from benchmarks.measurement_options import Options, Report
 from benchmarks.scaler_sizes import PERIOD_SECONDS, case_of, shown
 from benchmarks.scaler_syncs import LOADLINE, UPSTREAM, Environment
-from testbed.programs import CRD
 
 AUTOSCALERS = 500
 SCRAPE_SECONDS = 1.0
@@ -37,7 +36,7 @@ def run(options: Options, report: Report) -> Result:
     rounds: list[Round] = []
     with adapter_environment(count, SCRAPE_SECONDS, with_pods=True) as found:
         report(f"logs: {found.bench.directory}; {count} autoscalers")
-        found.bench.cluster.apply_crd(CRD.read_text("utf-8"))
+        found.bench.apply_crds()
         for each in _rounds(found, options):
             report(f"{each.case}: {each.program}: {shown(each.figures)}")
             rounds.append(each)

@@ -12,7 +12,7 @@ from tests.documented_blocks import ROOT
 
 NOT_RUN = {
     r"port-forward|\blogs\b": "needs a kubelet",
-    r"^docker ": "needs a container runtime",
+    r"^docker |^kind ": "needs a container runtime",
     r"^pipx install ": "installs programs for the user",
     r"^helm install .* --repo https:": "downloads a chart from the Internet",
     r"^kubectl loadline ui\b": "runs until the user stops it",

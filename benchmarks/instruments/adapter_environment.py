@@ -9,7 +9,7 @@ import msgspec
 
 from benchmarks.instruments import scrape
 from benchmarks.instruments.bench_cluster import BenchCluster, bench_cluster
-from benchmarks.instruments.bench_targets import NAMESPACE, SCALER_ACCOUNT
+from benchmarks.instruments.bench_targets import GROUP, NAMESPACE, PLURAL, SCALER_ACCOUNT
 from benchmarks.instruments.metric_kinds import METRIC, SHARES, depth
 from testbed.direct_adapter import EXTERNAL, DirectAdapter, direct_adapter, token_flag
 from testbed.exporter import Exporter
@@ -110,15 +110,21 @@ def _folder(directory: Path, name: str) -> Path:
 
 
 def _permissions() -> Iterator[dict[str, object]]:
-    """What the scaler needs for the direct connection and the stream."""
+    """What the scaler needs for the direct connection, the stream, and to list the Scales of the targets."""
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "bench-direct"}}
     registrations = {
         "apiGroups": ["apiregistration.k8s.io"],
         "resources": ["apiservices"],
         "verbs": ["list", "watch"],
     }
+    definition = {
+        "apiGroups": ["apiextensions.k8s.io"],
+        "resources": ["customresourcedefinitions"],
+        "resourceNames": [f"{PLURAL}.{GROUP}"],
+        "verbs": ["get"],
+    }
     stream = {"nonResourceURLs": ["/watch/metrics"], "verbs": ["get"]}
-    yield {**role, "kind": "ClusterRole", "rules": [registrations, stream]}
+    yield {**role, "kind": "ClusterRole", "rules": [registrations, definition, stream]}
     subject = {"kind": "ServiceAccount", "name": SCALER_ACCOUNT, "namespace": NAMESPACE}
     reference = {
         "apiGroup": "rbac.authorization.k8s.io",

@@ -19,7 +19,7 @@ from testbed import apiservices
 from testbed.as_in_a_pod import PodIdentity, pod_identity
 from testbed.cluster import Cluster
 from testbed.cluster_options import ClusterOptions
-from testbed.programs import REPOSITORY, LoadlineProcess, start_program
+from testbed.programs import CRD, REPOSITORY, LoadlineProcess, start_program
 from testbed.waiting import until
 
 GAUGES = {
@@ -38,6 +38,12 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
     identity: PodIdentity  # with the permissions of the scaler's chart
     metrics_api_port: int
     metrics_api_pid: int
+
+    def apply_crds(self) -> None:
+        """Those of LoadAutoscalers, as the scaler's chart installs them."""
+        for file in (CRD, CRD.with_name("scalingcalendars.yaml")):
+            for text in file.read_text("utf-8").split("\n---\n"):
+                self.cluster.apply_crd(text)
 
     def start_scaler(self, *flags: str, repository: Path = REPOSITORY) -> LoadlineProcess:
         """Loadline's scaler for the autoscalers, as in a pod; `repository` may be another checkout.

@@ -5,13 +5,14 @@ its object has changed, when that is not known, or after the scaler itself wrote
 its resourceVersion, so it fails if the watch is behind.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 import msgspec
 
 from scaler.algorithm.observed import ScaleUnavailable
 from scaler.api.autoscaler import Autoscaler, CrossVersionObjectReference
-from scaler.cluster.target_scale import TargetScale, read_scale
+from scaler.cluster.target_scale import TargetScale, decoded_scale, read_scale_by
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
 
@@ -27,6 +28,12 @@ Version = Callable[[], WatchedVersion | None]
 """The version of one object now; None while it is not known for certain."""
 Follow = Callable[[str], Version]
 """Of the object whose Scale has this path."""
+Listed = Callable[[Autoscaler, str], Awaitable[TargetScale | None]]
+"""The Scale of an autoscaler's target at a path, as a LIST has shown it; None if none has."""
+
+
+async def none_listed(_autoscaler: Autoscaler, _path: str) -> None:
+    """Every Scale is read by a request of its own."""
 
 
 class ScaleCopy(msgspec.Struct, frozen=True):
@@ -50,17 +57,24 @@ class ScaleCopy(msgspec.Struct, frozen=True):
 class Scales:
     """Reads Scales. What it has read is kept in the record of the autoscaler."""
 
-    def __init__(self, kube: Reader, mapper: RestMapper, follow: Follow | None = None) -> None:
+    def __init__(
+        self,
+        kube: Reader,
+        mapper: RestMapper,
+        follow: Follow | None = None,
+        listed: Listed = none_listed,
+    ) -> None:
         """Without `follow` every Scale is read from the API server."""
         self._kube = kube
         self._mapper = mapper
         self._follow = follow
+        self._listed = listed
 
     async def read(
         self, autoscaler: Autoscaler
     ) -> tuple[TargetScale | ScaleUnavailable, ScaleCopy | None]:
         """The target's Scale from the API server, and the copy of it to keep, if a watch follows the target."""
-        target = await read_scale(self._kube, self._mapper, autoscaler)
+        target = await read_scale_by(partial(self._read, autoscaler), self._mapper, autoscaler)
         if self._follow is None or isinstance(target, ScaleUnavailable):
             return target, None
         reference = autoscaler.spec.scale_target_ref
@@ -70,3 +84,12 @@ class Scales:
     def watched(self, target: TargetScale) -> WatchedVersion | None:
         """The version of a target now; None if no watch shows it for certain."""
         return self._follow(target.path)() if self._follow is not None else None
+
+    async def _read(self, autoscaler: Autoscaler, path: str) -> TargetScale:
+        """From a LIST, if the watch shows the version that was listed; or else by a request."""
+        listed = await self._listed(autoscaler, path)
+        if listed is not None and self._follow is not None:
+            version = self._follow(path)()
+            if version and version.resource_version == listed.view.resource_version:
+                return msgspec.structs.replace(listed, is_copy=True)
+        return decoded_scale(path, await self._kube.get(path))

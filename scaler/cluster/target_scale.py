@@ -4,13 +4,14 @@ Upstream: `scaleForResourceMappings` and the first steps of `reconcileAutoscaler
 client-go's scale client. Of `scaleTargetRef.apiVersion` only the group is used.
 """
 
+from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
 import msgspec
 
 from scaler.algorithm.observed import ScaleUnavailable, ScaleView
 from scaler.algorithm.target_selector import SELECTOR_CHARACTERS_MAX
-from scaler.api.autoscaler import Autoscaler, CrossVersionObjectReference
+from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.failed_requests import worded
 from wire.api import kube_json
 from wire.api.labels import Selector, from_label_selector, parse, to_label_selector
@@ -19,6 +20,9 @@ from wire.api.status import StatusError, Unavailable
 from wire.kube.mapper import RestMapper
 from wire.kube.mapping import GroupVersionResource
 from wire.kube.requests import Reader
+
+Read = Callable[[str], Awaitable["TargetScale"]]
+"""The Scale at a path. Raises `StatusError`, `Unavailable`, `msgspec.DecodeError` and `ValueError`."""
 
 
 class TargetScale(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +72,17 @@ class Scale(msgspec.Struct, frozen=True, rename="camel"):
 async def read_scale(
     kube: Reader, mapper: RestMapper, autoscaler: Autoscaler
 ) -> TargetScale | ScaleUnavailable:
+    """Read it from the API server: see `read_scale_by`."""
+
+    async def read(path: str) -> TargetScale:
+        return decoded_scale(path, await kube.get(path))
+
+    return await read_scale_by(read, mapper, autoscaler)
+
+
+async def read_scale_by(
+    read: Read, mapper: RestMapper, autoscaler: Autoscaler
+) -> TargetScale | ScaleUnavailable:
     """Read it by the target's REST mappings, in order: the first success wins, else the first error is reported."""
     namespace, ref = autoscaler.metadata.namespace, autoscaler.spec.scale_target_ref
     reference = f"{ref.kind}/{namespace}/{ref.name}"
@@ -80,7 +95,7 @@ async def read_scale(
             spec_error=True,
         )
     try:
-        resources = await _resources(mapper, group, ref.kind)
+        resources = await resources_of(mapper, group, ref.kind)
     except LookupError as error:
         return ScaleUnavailable(
             message=str(error), context="unable to determine resource for scale target reference"
@@ -88,7 +103,7 @@ async def read_scale(
     first_error = "unrecognized resource"
     for index, resource in enumerate(resources):
         try:
-            return await _read(kube, resource, namespace, ref)
+            return await read(scale_path(resource, namespace, ref.name))
         except (StatusError, Unavailable) as error:
             if index == 0:
                 first_error = worded(error, verb="get", resource=resource.resource, name=ref.name)
@@ -111,8 +126,8 @@ def group_of(api_version: str) -> str:
     return group if slash else ""
 
 
-async def _resources(mapper: RestMapper, group: str, kind: str) -> list[GroupVersionResource]:
-    """The resources of a kind, each once and in its preferred version."""
+async def resources_of(mapper: RestMapper, group: str, kind: str) -> list[GroupVersionResource]:
+    """The resources of a kind, each once and in its preferred version. Raises `LookupError`."""
     try:
         found = mapper.resources_for_kind(group, kind)
     except LookupError:
@@ -124,18 +139,25 @@ async def _resources(mapper: RestMapper, group: str, kind: str) -> list[GroupVer
     return [mapper.resource_for(name, of_group) for name, of_group in names]
 
 
-async def _read(
-    kube: Reader, resource: GroupVersionResource, namespace: str, ref: CrossVersionObjectReference
-) -> TargetScale:
+def scale_path(resource: GroupVersionResource, namespace: str, name: str) -> str:
+    """Of the Scale of one object."""
+    return f"{collection_path(resource, namespace)}/{quote(name, safe='')}/scale"
+
+
+def collection_path(resource: GroupVersionResource, namespace: str = "") -> str:
+    """Of all objects of a namespace, by default of all namespaces."""
     group, version, plural = resource
     root = f"/apis/{group}/{version}" if group else f"/api/{version}"
-    path = f"{root}/namespaces/{namespace}/{plural}/{quote(ref.name, safe='')}/scale"
-    return _viewed(path, await kube.get(path))
+    return f"{root}/namespaces/{namespace}/{plural}" if namespace else f"{root}/{plural}"
 
 
-def _viewed(path: str, body: bytes) -> TargetScale:
+def decoded_scale(path: str, body: bytes) -> TargetScale:
+    """Raises `msgspec.DecodeError`, and `ValueError` for a selector that client-go's scale client does not take."""
+    return viewed(path, kube_json.decode(body, Scale))
+
+
+def viewed(path: str, scale: Scale) -> TargetScale:
     """Raises `ValueError` for a selector that client-go's scale client does not take."""
-    scale = kube_json.decode(body, Scale)
     return TargetScale(
         path=path,
         uid=scale.metadata.uid,

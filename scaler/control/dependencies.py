@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from scaler.algorithm.memory import Memory
+from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
@@ -38,6 +38,10 @@ async def _at_once(_: str) -> None:
     """Nothing else is scaled now."""
 
 
+async def _none_listed(_: Autoscaler) -> StoredMemory | None:
+    """Every memory is read by a request of its own."""
+
+
 class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Of all reconciles of one kind."""
 
@@ -60,6 +64,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Why the cached objects of a namespace may be out of date; None while they are not."""
     scales_first: Callable[[str], Awaitable[None]] = _at_once
     """After the scale of an autoscaler was written: wait with its status until others are scaled that have to be now."""
+    listed_memory: Callable[[Autoscaler], Awaitable[StoredMemory | None]] = _none_listed
+    """What a LIST has shown as stored in the status of a LoadAutoscaler; None if it must be read."""
     memory_store: MemoryStore | None = None
     """Where the memories of HPAs are stored."""
     observers: tuple[DecisionObserver, ...] = ()

@@ -6,6 +6,8 @@ Its times are those of the wall clock, because the next process has only that. W
 stepped, they step along, so that their ages are those of the monotonic clock. What another process stored is by its clock.
 """
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 
 from scaler.algorithm.decision import Outcome
@@ -31,10 +33,17 @@ class Memories:
     """Reads and stores the memories of one kind."""
 
     def __init__(
-        self, kube: Reader, settings: Settings, clock: Clock, *, store: MemoryStore | None = None
+        self,
+        kube: Reader,
+        settings: Settings,
+        clock: Clock,
+        *,
+        listed: Callable[[Autoscaler], Awaitable[StoredMemory | None]] | None = None,
+        store: MemoryStore | None = None,
     ) -> None:
-        """`store`: for a kind without a history in its status."""
+        """`listed`: what a LIST has shown, for a kind with a history in its status; `store`: for a kind without."""
         self._kube = kube
+        self._listed = listed
         self._settings = settings
         self._kind = settings.kind
         self._clock = clock
@@ -135,6 +144,9 @@ class Memories:
     async def _read(self, autoscaler: Autoscaler) -> StoredMemory | None:
         """None for a kind, or an object, of which nothing is stored."""
         if self._kind.keeps_history:
+            listed = await self._listed(autoscaler) if self._listed is not None else None
+            if listed is not None:
+                return listed
             path = self._kind.object(autoscaler.metadata.namespace, autoscaler.metadata.name)
             return stored_memory(await self._kube.get(path))
         return self._stored_by_hpa(autoscaler)

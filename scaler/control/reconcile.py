@@ -64,12 +64,8 @@ class Reconciler:
         self._settings = settings
         self._kind = settings.kind
         self._clock = clock
-        self._memories = Memories(
-            dependencies.kube,
-            settings,
-            clock,
-            store=dependencies.memory_store,
-        )
+        listed, store = dependencies.listed_memory, dependencies.memory_store
+        self._memories = Memories(dependencies.kube, settings, clock, listed=listed, store=store)
         self._left_zeros = LeftZeros(dependencies.scales)
         self._decisions = Decisions(dependencies, settings, self._memories, self._left_zeros, clock)
         self._reports = Reports(dependencies, settings, self._memories, clock)

@@ -14,6 +14,7 @@ from scaler.cluster.shards.assignment import ALL_SHARDS, shard_of
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.controller import Controller
 from scaler.control.reconcile import Reconciler
+from scaler.runtime.initial_lists import InitialLists
 from scaler.runtime.watches import Watches
 
 # The first reconcile of an autoscaler takes longer than later ones: it reads the Scale, and all metrics are requested together.
@@ -34,8 +35,9 @@ class Reconciling:
         store: MemoryStore | None,
         telemetry: Telemetry,
         settings: Callable[[], Settings],
+        initial_lists: InitialLists | None = None,
     ) -> None:
-        """`settings`: those of the algorithm as of now."""
+        """`settings`: those of the algorithm as of now. Without `initial_lists`, each first reconcile reads what it needs."""
         self._kind = kind
         self._watches = watches
         self._reconciler = reconciler
@@ -43,6 +45,7 @@ class Reconciling:
         self._store = store
         self._telemetry = telemetry
         self._settings = settings
+        self._initial_lists = initial_lists
         self._is_synced = False
         self._active: set[int] = set()
         self._remembered: set[int] = set()
@@ -73,6 +76,7 @@ class Reconciling:
                 await self._controller.run()
         finally:
             self._active.clear()
+            self._forget_lists()
             self._show_share()
             self._reconciler.leave()
 
@@ -94,6 +98,8 @@ class Reconciling:
         self._show_share()
         log.info("reconciling %d %s objects", sum(1 for _ in self.autoscalers()), self._kind.kind)
         found = self._found(in_shards)
+        if self._initial_lists is not None and not continues:
+            self._initial_lists.begin(found, len(self._watches.autoscalers))
         is_taken_over = shards != ALL_SHARDS
         is_soon = is_taken_over or self._settings().upstream.reconciles_new_at_once
         within_seconds = len(found) / FIRST_PER_SECOND_MAX if is_soon else math.inf
@@ -104,6 +110,7 @@ class Reconciling:
         """Another replica will reconcile these: reconciles in progress have ended, and their memories are stored."""
         is_key_in = _of_key(_in(shards))
         self._active -= shards
+        self._forget_lists()
         await self._controller.stop(is_key_in)
         if self._store is not None:
             with contextlib.suppress(TimeoutError):
@@ -113,6 +120,10 @@ class Reconciling:
         self._remembered -= shards
         self._reconciler.forget(is_key_in)
         self._show_share()
+
+    def _forget_lists(self) -> None:
+        if self._initial_lists is not None:
+            self._initial_lists.forget()
 
     def _must_be_at_once(self, old: Autoscaler | None, new: Autoscaler) -> bool:
         """Upstream: `enqueueHPA` and `updateHPA`. All other changes, such as our own status, wait for the end of the period."""

@@ -17,7 +17,6 @@ from scaler.cluster.leader_election import LeaderElection
 from scaler.cluster.lease import LeaseTimes
 from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.metrics.measurements import Measurements
-from scaler.cluster.scales import Scales
 from scaler.cluster.server_version import ServerVersion
 from scaler.cluster.shards.assignment import ALL_SHARDS, SHARDS
 from scaler.cluster.shards.membership import Membership
@@ -35,7 +34,7 @@ from scaler.runtime.fencing import WritesWhileLeading
 from scaler.runtime.flags import Options
 from scaler.runtime.published_certificate import PublishedCertificate
 from scaler.runtime.reconciling import Reconciling
-from scaler.runtime.target_versions import TargetVersions
+from scaler.runtime.target_access import TargetAccess
 from scaler.runtime.watches import Watches
 from wire.api.status import StatusError, Unavailable
 from wire.kube.connection import connect
@@ -115,6 +114,9 @@ class Scaler:
         self._telemetry.show_cache_ages(self._watches.ages_seconds)
         self._telemetry.show_clock_difference(self._clock_difference_seconds)
         self._store = self._memory_store()
+        self._targets = TargetAccess(
+            options, clients, self._mapper, self._background, clock.monotonic
+        )
         self._direct = DirectMetrics(
             options, clients, self._telemetry, version=version, monotonic=clock.monotonic
         )
@@ -141,15 +143,7 @@ class Scaler:
             drain_seconds=drain_seconds(options.leader_election.times),
             monotonic=clock.monotonic,
         )
-        self._reconciling = Reconciling(
-            options.settings.kind,
-            self._watches,
-            self._reconciler,
-            self._controller,
-            self._store,
-            self._telemetry,
-            lambda: self._server_version.settings,
-        )
+        self._reconciling = self._new_reconciling()
 
     async def run(self, stop: asyncio.Event) -> int:
         """Start everything, wait for `stop` or a failure, stop everything; returns the exit code."""
@@ -177,7 +171,7 @@ class Scaler:
         options, clock = self._options, self._clock
         dependencies = Dependencies(
             kube=WritesWhileLeading(self._clients.requests, self._refusal),
-            scales=self._scales(),
+            scales=self._targets.scales,
             autoscalers=self._watches.autoscalers,
             pods=self._watches.pods,
             selectors=self._watches.selectors,
@@ -189,6 +183,7 @@ class Scaler:
             outdated=self._watches.outdated,
             # The controller is made after the reconciler, which it runs.
             scales_first=lambda key: self._controller.scales_first(key),
+            listed_memory=self._targets.initial_lists.memory,
             memory_store=self._store,
             inputs=self._inputs.of,
             owners=self._inputs.owners,
@@ -196,6 +191,18 @@ class Scaler:
             settings=lambda: self._server_version.settings,
         )
         return Reconciler(dependencies, options.settings, clock=clock)
+
+    def _new_reconciling(self) -> Reconciling:
+        return Reconciling(
+            self._options.settings.kind,
+            self._watches,
+            self._reconciler,
+            self._controller,
+            self._store,
+            self._telemetry,
+            lambda: self._server_version.settings,
+            self._targets.initial_lists,
+        )
 
     def _new_server_version(self) -> ServerVersion:
         return ServerVersion(
@@ -231,15 +238,6 @@ class Scaler:
             watches=lambda namespace: not namespaces or namespace in namespaces,
             may_write=lambda namespace: not self._refusal(namespace),
         )
-
-    def _scales(self) -> Scales:
-        versions = TargetVersions(
-            self._clients.watches,
-            self._options.namespaces,
-            lambda work, name: self._background.start(work, name=name),
-            monotonic=self._clock.monotonic,
-        )
-        return Scales(self._clients.requests, self._mapper, versions.follow)
 
     def _autoscaler_metrics(self) -> Collect:
         if not self._options.autoscaler_metrics:

@@ -11,8 +11,8 @@ from scaler.cluster.scales import Version, WatchedVersion
 from wire.kube.cache import WatchCache
 from wire.kube.requests import Watcher
 
-# kube-apiserver sends a bookmark about once a minute. A copy that was not confirmed for longer is not relied on.
-AGE_SECONDS_MAX: Final = 90.0
+# As for APIServices: at full load, two minutes pass between two bookmarks, and a GET of each Scale would add to that load.
+AGE_SECONDS_MAX: Final = 150.0
 
 Start = Callable[[Coroutine[Any, Any, None], str], object]
 """Starts a background task of this name."""
@@ -63,6 +63,12 @@ class TargetVersions:
             return None if found is None else found.metadata
 
         return version
+
+    async def objects(self, collection_path: str) -> int | None:
+        """How many there are, once the first LIST is complete; None if it failed. Starts to watch them."""
+        cache = self._cache(collection_path)
+        await cache.attempted()
+        return len(cache) if cache.is_synced else None
 
     def _cache(self, path: str) -> WatchCache[_Target]:
         cache = self._caches.get(path)

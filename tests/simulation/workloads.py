@@ -70,7 +70,7 @@ class Workload:
         cluster["deployments"].create(
             {
                 "metadata": {"namespace": namespace, "name": name, "labels": self.labels},
-                "spec": {"replicas": replicas},
+                "spec": self._spec(replicas),
                 "status": {"replicas": 0},
             }
         )
@@ -105,10 +105,13 @@ class Workload:
         self._cluster["deployments"].update(
             self.namespace,
             self.name,
-            lambda document: document.update(spec={"replicas": replicas}),
+            lambda document: document.update(spec=self._spec(replicas)),
             given=given,
         )
         self.react()
+
+    def _spec(self, replicas: int) -> Document:
+        return {"replicas": replicas, "selector": {"matchLabels": {"app": self.name}}}
 
     def react(self) -> None:
         """The deployment controller notices, a moment later."""

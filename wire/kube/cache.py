@@ -17,7 +17,7 @@ import msgspec
 
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable, from_response
-from wire.kube.list_and_watch import Bookmark, WatchEvent, is_earlier, list_page, selectors
+from wire.kube.list_and_watch import Bookmark, WatchEvent, is_earlier, list_page, pages, selectors
 from wire.kube.metadata_only import METADATA_LIST, METADATA_OBJECT
 from wire.kube.object_reading import ObjectReader, T, metadata_of
 from wire.kube.requests import JSON, Watcher
@@ -235,11 +235,9 @@ class WatchCache(Generic[T]):
         """Replace the copy. Upstream: client-go's pager, which lists in one piece when paging took too long."""
         started_seconds = self._monotonic()
         try:
-            found, self._resource_version = await self._listed(
-                {**self._params, "limit": str(self._page_size)}
-            )
+            found, self._resource_version = await self._listed(self._page_size)
         except _ExpiredError:
-            found, self._resource_version = await self._listed(dict(self._params))
+            found, self._resource_version = await self._listed(None)
         if is_earlier(self._resource_version, self._copy_version):
             log.warning(
                 "%s: the resourceVersion was %s and is %s, as after a restore of etcd from a backup",
@@ -256,12 +254,12 @@ class WatchCache(Generic[T]):
         if not self._is_watch_refused:
             self._problem.set(None)
 
-    async def _listed(self, params: dict[str, str]) -> tuple[dict[str, dict[str, T]], str]:
+    async def _listed(self, page_size: int | None) -> tuple[dict[str, dict[str, T]], str]:
         """Every object, page by page, and the resourceVersion of the whole."""
         found: dict[str, dict[str, T]] = {}
-        count = 0
-        while True:
-            page = list_page(await self._page(params))
+        count, version = 0, ""
+        async for page in pages(self._page, self._params, page_size):
+            version = page.metadata.resource_version
             count += max(1, len(page.items))  # a page may be empty and still not the last one
             if count > self._objects_max:
                 raise Unavailable(f"{self.path} has more than {self._objects_max} objects")
@@ -269,9 +267,7 @@ class WatchCache(Generic[T]):
                 item = self._read(raw) or self._previous(raw)
                 if item is not None:
                     found.setdefault(item.metadata.namespace, {})[item.metadata.name] = item
-            if not page.metadata.continue_:
-                return found, page.metadata.resource_version
-            params["continue"] = page.metadata.continue_
+        return found, version
 
     async def _page(self, params: dict[str, str]) -> bytes:
         try:

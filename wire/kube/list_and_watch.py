@@ -1,5 +1,7 @@
 """What the API server sends for a LIST and a WATCH, as far as a cache reads it, and the parameters of both."""
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+
 import msgspec
 
 from wire.api import kube_json
@@ -21,6 +23,22 @@ def list_page(body: bytes) -> ListPage:
     if is_empty and b'"items"' not in body:
         raise msgspec.DecodeError("the response has neither items nor a resourceVersion")
     return page
+
+
+async def pages(
+    get: Callable[[dict[str, str]], Awaitable[bytes]], params: Mapping[str, str], limit: int | None
+) -> AsyncIterator[ListPage]:
+    """The pages of a LIST in their order, at most `limit` objects each; None for all objects in one page.
+
+    Raises what `get` raises and `msgspec.DecodeError`.
+    """
+    sent = dict(params) if limit is None else {**params, "limit": str(limit)}
+    while True:
+        page = list_page(await get(sent))
+        yield page
+        if not page.metadata.continue_:
+            return
+        sent["continue"] = page.metadata.continue_
 
 
 class WatchEvent(msgspec.Struct, frozen=True):

@@ -1,0 +1,250 @@
+"""What the first reconciles read from LISTs, and when they read it one by one."""
+
+import asyncio
+import json
+
+import msgspec
+import pytest
+
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
+from scaler.cluster.scales import Scales
+from scaler.runtime.initial_lists import DEFINITIONS, SECONDS_MAX, InitialLists
+from tests.fakes import virtual_time
+from tests.fakes.scaler import FakeKube, FakeMapper, resource
+from tests.unit.scaler.cluster.test_target_scale import scaled
+from wire.api.status import StatusError, Unavailable
+
+NAMES = ("web", "api", "worker")
+AUTOSCALERS = "/apis/loadline.io/v1beta1/loadautoscalers"
+DEPLOYMENTS = "/apis/apps/v1/deployments"
+ROLLOUTS = "/apis/argoproj.io/v1alpha1/rollouts"
+DEFINITION = f"{DEFINITIONS}/rollouts.argoproj.io"
+MAPPER = FakeMapper(
+    resource("apps", "v1", "deployments", "Deployment"),
+    resource("argoproj.io", "v1alpha1", "rollouts", "Rollout"),
+)
+PATHS = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+
+
+def scale_path(collection, name):
+    folder, _, plural = collection.rpartition("/")
+    return f"{folder}/namespaces/shop/{plural}/{name}/scale"
+
+
+def metadata(name):
+    return {"namespace": "shop", "name": name, "uid": f"u-{name}", "resourceVersion": "7"}
+
+
+def stored(name, desired):
+    status = {"desiredReplicas": desired, "currentReplicas": desired, "history": {}}
+    return {"metadata": metadata(name), "status": status}
+
+
+def workload(name, replicas=3):
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}}
+    return {"metadata": metadata(name), "spec": spec, "status": {"replicas": replicas}}
+
+
+def of(name, kind="Deployment", api_version="apps/v1"):
+    found = scaled(api_version, kind, name)
+    with_uid = msgspec.structs.replace(found.metadata, name=name, uid=f"u-{name}")
+    return msgspec.structs.replace(found, metadata=with_uid)
+
+
+class FollowedTargets:
+    """The watch of all targets: the versions that it shows, and how many objects there are."""
+
+    def __init__(self):
+        self.versions = {}
+        self.counts = {DEPLOYMENTS: len(NAMES), ROLLOUTS: len(NAMES)}
+
+    async def objects(self, collection_path):
+        return self.counts.get(collection_path)
+
+
+class Started:
+    """Initial lists over a server with prepared responses."""
+
+    def __init__(self, kind=LOAD_AUTOSCALERS, namespaces=()):
+        self.kube = FakeKube()
+        self.targets = FollowedTargets()
+        self.tasks = []
+        self.lists = InitialLists(self.kube, kind, namespaces, MAPPER, self.targets, self._start)
+
+    def _start(self, work, _):
+        self.tasks.append(asyncio.create_task(work))
+
+    def list(self, path, *items):
+        self.kube.serve(path, {"metadata": {"resourceVersion": "9"}, "items": items})
+
+    @property
+    def paths(self):
+        return [path for path, _ in self.kube.requested]
+
+
+@pytest.fixture
+def started():
+    made = Started()
+    made.list(AUTOSCALERS, *(stored(name, 5) for name in NAMES))
+    made.list(DEPLOYMENTS, *(workload(name) for name in NAMES))
+    made.list(ROLLOUTS, *(workload(name) for name in NAMES))
+    return made
+
+
+async def test_memories_and_scales_are_those_of_the_lists_and_are_used_once(started):
+    started.lists.begin([of(name) for name in NAMES], known=3)
+    for name in NAMES:
+        memory = await started.lists.memory(of(name))
+        assert memory.known_replicas == (5, 5)
+        scale = await started.lists.scale(of(name), scale_path(DEPLOYMENTS, name))
+        assert (scale.view.spec_replicas, scale.view.selector) == (3, f"app={name}")
+        assert (scale.uid, scale.view.resource_version) == (f"u-{name}", "7")
+        assert await started.lists.memory(of(name)) is None
+        assert await started.lists.scale(of(name), scale.path) is None
+    assert sorted(started.paths) == [DEPLOYMENTS, AUTOSCALERS]
+
+
+async def test_every_page_is_read(started):
+    first = {"metadata": {"resourceVersion": "9", "continue": "c"}, "items": [workload("web")]}
+    last = {"metadata": {"resourceVersion": "9"}, "items": [workload("api")]}
+
+    async def get(path, params=None, **_):
+        if path == AUTOSCALERS:
+            raise Unavailable("busy")
+        return json.dumps(last if params.get("continue") == "c" else first).encode()
+
+    started.kube.get = get
+    started.lists.begin([of(name) for name in NAMES], known=3)
+    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is not None
+    assert await started.lists.scale(of("api"), scale_path(DEPLOYMENTS, "api")) is not None
+    assert await started.lists.scale(of("worker"), scale_path(DEPLOYMENTS, "worker")) is None
+    assert await started.lists.memory(of("web")) is None, "the LIST of autoscalers had failed"
+
+
+async def test_custom_resources_are_listed_as_their_definition_says(started):
+    version = {"name": "v1alpha1", "subresources": {"scale": PATHS}}
+    started.kube.serve(DEFINITION, {"spec": {"versions": [version]}})
+    started.lists.begin([of("web", "Rollout", "argoproj.io/v1alpha1")], known=1)
+    scale = await started.lists.scale(of("web"), scale_path(ROLLOUTS, "web"))
+    assert (scale.view.spec_replicas, scale.view.status_replicas) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(StatusError("no", code=403, reason="Forbidden"), id="not permitted"),
+        pytest.param(b"{}", id="something else"),
+    ],
+)
+async def test_custom_resources_without_a_definition_are_read_one_by_one(started, answer):
+    started.kube.answers[DEFINITION] = answer
+    started.lists.begin([of("web", "Rollout", "argoproj.io/v1alpha1")], known=1)
+    assert await started.lists.scale(of("web"), scale_path(ROLLOUTS, "web")) is None
+    assert ROLLOUTS not in started.paths
+
+
+async def test_a_few_of_many_objects_are_read_one_by_one(started):
+    started.targets.counts[DEPLOYMENTS] = 11
+    started.lists.begin([of("web")], known=11)
+    assert await started.lists.memory(of("web")) is None
+    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is None
+    assert started.paths == []
+
+
+async def test_targets_that_cannot_be_watched_are_read_one_by_one(started):
+    del started.targets.counts[DEPLOYMENTS]
+    started.lists.begin([of("web")], known=1)
+    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is None
+    assert await started.lists.memory(of("web")) is not None
+
+
+async def test_an_object_that_cannot_be_read_does_not_hide_the_others(started):
+    malformed = {"metadata": metadata("web"), "spec": {"replicas": "three"}}
+    started.list(DEPLOYMENTS, malformed, {"metadata": 7}, workload("api"))
+    started.lists.begin([of(name) for name in NAMES], known=3)
+    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is None
+    assert await started.lists.scale(of("api"), scale_path(DEPLOYMENTS, "api")) is not None
+
+
+async def test_of_a_kind_without_a_history_only_the_scales_are_listed():
+    started = Started(HORIZONTAL_POD_AUTOSCALERS)
+    started.list(DEPLOYMENTS, workload("web"))
+    started.lists.begin([of("web")], known=1)
+    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is not None
+    assert started.paths == [DEPLOYMENTS]
+
+
+async def test_a_limited_scaler_lists_its_namespaces_only():
+    started = Started(namespaces=("shop", "back"))
+    folder = "/apis/apps/v1/namespaces/{}/deployments"
+    started.targets.counts = {folder.format("shop"): 2, folder.format("back"): 0}
+    started.list(folder.format("shop"), workload("web"))
+    started.lists.begin([of("web")], known=1)
+    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is not None
+    assert sorted(started.paths) == sorted(
+        [folder.format("shop"), folder.format("back")]
+        + [
+            f"/apis/loadline.io/v1beta1/namespaces/{each}/loadautoscalers"
+            for each in ("shop", "back")
+        ]
+    )
+
+
+async def test_what_another_process_may_have_written_is_not_used(started):
+    started.lists.begin([of("web")], known=1)
+    await asyncio.gather(*started.tasks)
+    started.lists.forget()
+    assert await started.lists.memory(of("web")) is None
+    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is None
+
+
+async def test_shards_that_are_begun_one_after_the_other_keep_what_was_listed_for_each(started):
+    for name in NAMES:
+        started.lists.begin([of(name)], known=3)
+    for name in NAMES:
+        assert await started.lists.memory(of(name)) is not None
+
+
+async def test_an_autoscaler_that_was_created_again_has_no_memory_of_the_former(started):
+    started.lists.begin([of("web")], known=1)
+    again = of("web")
+    again = msgspec.structs.replace(
+        again, metadata=msgspec.structs.replace(again.metadata, uid="another")
+    )
+    assert await started.lists.memory(again) is None
+
+
+def test_a_list_that_hangs_is_waited_for_no_longer_than_ten_seconds(started):
+    async def hangs(*_, **__):
+        await asyncio.Event().wait()
+
+    async def scenario():
+        clock = asyncio.get_running_loop().time
+        began_at = clock()
+        started.lists.begin([of("web")], known=1)
+        memory = await started.lists.memory(of("web"))
+        return memory, clock() - began_at
+
+    started.kube.get = hangs
+    assert virtual_time.run(scenario()) == (None, SECONDS_MAX)
+
+
+@pytest.mark.parametrize(("version", "is_copy"), [("7", True), ("8", False), (None, False)])
+async def test_a_listed_scale_is_used_only_if_the_watch_shows_its_version(
+    started, version, is_copy
+):
+    path = scale_path(DEPLOYMENTS, "web")
+    started.kube.serve(path, {"metadata": metadata("web"), "spec": {"replicas": 9}, "status": {}})
+    started.lists.begin([of("web")], known=1)
+
+    class Version:
+        resource_version = version
+
+    scales = Scales(
+        started.kube,
+        MAPPER,
+        lambda _: lambda: None if version is None else Version,
+        started.lists.scale,
+    )
+    target, _ = await scales.read(of("web"))
+    assert (target.is_copy, target.view.spec_replicas) == (is_copy, 3 if is_copy else 9)
