@@ -19,8 +19,8 @@ export DEMO_SECONDS PAGE_AUTOSCALERS
 export PYTHONHASHSEED = 0
 # Other Pythons and dependencies are installed beside the programs of the testbed.
 ENVIRONMENTS = $${LOADLINE_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/loadline}/environments
-# Modules stay whole, because their tests share clusters.
-IN_TWO_PROCESSES := -n 2 --dist loadfile
+# Modules stay whole, because their tests share clusters. They wait for programs most of the time: three use two processors.
+REAL_PROCESSES := -n 3 --dist loadfile --no-loadscope-reorder
 # Tests that start the real programs, but none that must be built.
 WITHOUT_BUILT_PROGRAMS := tests/process/adapter/test_check_stdin.py tests/process/scaler/test_program.py
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
@@ -58,11 +58,11 @@ simulated: $(STAMP)
 	nice -n 15 $(BIN)/python -m pytest --junitxml=out/junit/simulated.xml tests/simulation tests/conformance
 
 real: assets
-	$(BIN)/python -m pytest $(IN_TWO_PROCESSES) --junitxml=out/junit/real.xml tests/process tests/e2e
+	$(BIN)/python -m pytest $(REAL_PROCESSES) --junitxml=out/junit/real.xml tests/process tests/e2e
 
 test-kubernetes: assets  ## Run the tests that need a control plane with another Kubernetes (VERSION=1.35)
 	@test -n "$(VERSION)" || { echo "Name a minor version of Kubernetes: make $@ VERSION=1.35" >&2; exit 2; }
-	LOADLINE_KUBERNETES=$(VERSION) $(BIN)/python -m pytest $(IN_TWO_PROCESSES) tests/process tests/e2e
+	LOADLINE_KUBERNETES=$(VERSION) $(BIN)/python -m pytest $(REAL_PROCESSES) tests/process tests/e2e
 
 upstream-diff: $(STAMP)  ## Show what changed upstream in the files that Loadline follows (VERSION=1.38.0)
 	@test -n "$(VERSION)" || { echo "Name a version of Kubernetes: make $@ VERSION=1.38.0" >&2; exit 2; }

@@ -56,6 +56,27 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+LONG_MODULES = (
+    "test_upgrade_from_previous_release",
+    "test_same_decisions_as_the_hpa_controller",
+    "test_backtest",
+    "test_scaler_faults",
+    "test_kubectl_plugin",
+    "test_compressed_day",
+    "test_hostile_clients",
+    "test_scaler_in_place",
+    "test_scaler_and_metrics_apis",
+    "test_scaler_fields",
+)
+"""They begin first, or one process would still run one of them while the others have nothing left to do."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With the longest modules first, and otherwise in the same order."""
+    begins = {name: number for number, name in enumerate(LONG_MODULES)}
+    items.sort(key=lambda item: begins.get(item.path.stem, len(begins)))
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test with the argument `documented_block` runs for each of the blocks that the table assigns to it."""
     if "documented_block" in metafunc.fixturenames:

@@ -79,6 +79,20 @@ SOURCES: Final = (
     _scaler(()),
     _scaler(("--hpa",)),
     Source(
+        name="scenarios of all versions",
+        command=(*_PYTHON, "pytest", "-q", "tests/e2e/test_same_decisions_as_the_hpa_controller.py"),
+        environment={
+            "LOADLINE_DIFFERENTIAL_VARIANTS": "all",
+            "LOADLINE_DIFFERENTIAL_RANDOM": "24",
+            "LOADLINE_DIFFERENTIAL_SEED": "{first}",
+        },
+        numbers=1,
+        first=_FRESH,
+        turn_seconds=600.0,
+        processors=PROCESSORS,
+        weight=0.25,
+    ),
+    Source(
         name="adapter",
         command=(
             *_PYTHON,

@@ -61,6 +61,13 @@ def status_fields(crd: dict) -> dict:
     return fields["status"]["properties"]
 
 
+def wait_until_listable(cluster: Cluster) -> None:
+    """Or kube-apiserver, which lists the objects of a CRD before it deletes it, fails, and tries that again after five minutes."""
+    for plural in crds(cluster):
+        path = f"/apis/loadline.io/v1beta1/{plural}"
+        until(lambda path=path: cluster.get(path), what=f"{path} to be listed")
+
+
 def is_upgraded(cluster: Cluster) -> bool:
     path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/loadautoscalers.loadline.io"
     return "schedule" in status_fields(cluster.get(path))
@@ -101,6 +108,7 @@ def test_the_documented_command_deletes_all_that_an_uninstallation_keeps(
     helm.upgrade("scaler", release="s", values=OUTSIDE)
     helm.uninstall("s")
     assert crds(bare) == FOR_LOADAUTOSCALERS | FOR_HPAS
+    wait_until_listable(bare)
     cluster_shell(bare, tmp_path).run(delete)
     assert crds(bare) == set()
 
