@@ -12,7 +12,7 @@ import msgspec
 
 from benchmarks.forecast import LEAST_PERCENT, TARGET, change_at_equal_hours
 from benchmarks.frontier.measured import Measured, Point, cost_point
-from benchmarks.frontier.replays import DEFAULT, FORECAST, HPA, RIVALS
+from benchmarks.frontier.replays import DEFAULT, FORECAST, HPA, PERFECT, PLAIN_KNOB, RIVALS
 from kubectl_loadline.backtest.hull import CostPoint, area, lower_hull, short_at
 
 EXTRA_PERCENTS = (0, 5, 10, 20)
@@ -21,7 +21,6 @@ COMPARED_COSTS = 101
 RESAMPLED = 300
 INTERVAL_PERCENT = 95.0
 SEED = 20_261_126
-PLAIN_KNOB = "x 1"
 
 Figures = Mapping[str, float]
 """By name, in percent or percentage points. Those that cannot be computed are missing."""
@@ -60,7 +59,7 @@ def frontiers(points: Sequence[Point], weights: Sequence[int] | None = None) -> 
     at_target = [(each, cost) for each, cost in costs if each.target == TARGET]
     return Frontiers(
         of_policy=of_policy,
-        others=lower_hull(cost for each, cost in costs if each.policy != FORECAST),
+        others=lower_hull(cost for each, cost in costs if each.policy not in (FORECAST, PERFECT)),
         hpa=tuple(cost for each, cost in costs if each.policy == HPA),
         hpa_at_target=next(cost for each, cost in at_target if each.policy == HPA),
         at_target={

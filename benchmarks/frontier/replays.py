@@ -35,11 +35,14 @@ RIVALS = (
     "Holt-Winters (PHPA)",
     "hourly floor (AWS)",
 )
+PERFECT = "perfect knowledge"
+"""Knows the highest load of the lead: what no forecast can exceed by much. It is no rival."""
 HPA_TARGETS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 # What the rivals expect, times: Crane's margin is such a knob, and the others can be tuned by their targets only.
 MARGINS = (0.8, 1.0, 1.2)
 FORECAST_TARGETS = (0.5, 0.6, 0.7, 0.8, 0.9)
 DEFAULT = "default"
+PLAIN_KNOB = "x 1"
 BUDGETS_PERCENT = (2, 5, 10, 20)
 # maxExtraPercent and maxWastePercent, while there is no budget.
 EXTRAS_AND_WASTES_PERCENT = ((25, 3), (100, 10), (200, 20))
@@ -102,6 +105,7 @@ def plain_points(load: Replayed) -> Iterator[Point]:
     of_load = seen_by_minute(load.trace.loads)
     for target in HPA_TARGETS:
         yield load.point(HPA, target, _plain(load, target, seen([of_load])))
+    yield perfect_point(load)
     for policy in policies(load.lead_seconds):
         if policy.name not in RIVALS:
             continue
@@ -112,6 +116,20 @@ def plain_points(load: Replayed) -> Iterator[Point]:
             for target in HPA_TARGETS:
                 knob = f"x {margin:g}"
                 yield load.point(policy.name, target, _plain(load, target, both), knob)
+
+
+def perfect_point(load: Replayed) -> Point:
+    """At the usual target, with the highest load of the lead in place of an expected one."""
+    loads, minutes = load.trace.loads, load.lead_seconds // STEP_SECONDS
+    highest = [
+        max(
+            (round(each * 1000) for each in loads[at : at + minutes + 1] if each is not None),
+            default=None,
+        )
+        for at in range(len(loads))
+    ]
+    both = seen([seen_by_minute(loads), highest])
+    return load.point(PERFECT, TARGET, _plain(load, TARGET, both), PLAIN_KNOB)
 
 
 def seen_by_minute(loads: Sequence[float | None]) -> list[int | None]:

@@ -17,7 +17,7 @@ from benchmarks.frontier.judged import (
 )
 from benchmarks.frontier.left_out import Changes, left_out
 from benchmarks.frontier.measured import Measured, Point
-from benchmarks.frontier.replays import DEFAULT, FORECAST, HPA, RIVALS
+from benchmarks.frontier.replays import DEFAULT, FORECAST, HPA, PERFECT, RIVALS
 from benchmarks.frontier.shapes import SHAPES
 
 CHANGE, AREA, POINTS = f"change_percent {FORECAST}", "area_percent", "area_points"
@@ -67,10 +67,10 @@ def tables(all_judged: Sequence[Judged]) -> Iterator[str]:
 
 def _by_load(ordered: Sequence[Judged]) -> Iterator[str]:
     yield (
-        "| load | shape | autocorrelation 1 d, 7 d | time short at equal replica-hours | more replica-hours "
+        "| load | shape | autocorrelation 1 d, 7 d | time short at equal replica-hours | with perfect knowledge | more replica-hours "
         "| frontier against all others | in points of the time | reliable | most waste in 24 h |"
     )
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for each in ordered:
         shape, found = each.measured.shape, each.figures
         point = next(one for one in each.measured.points if _is_usual(one))
@@ -79,6 +79,7 @@ def _by_load(ordered: Sequence[Judged]) -> Iterator[str]:
             shape.name,
             f"{shape.daily:.2f}, {shape.weekly:.2f}",
             _with_interval(each, CHANGE, "%"),
+            _change(found, PERFECT),
             f"{found[f'more_hours_percent {FORECAST}']:+.1f}%",
             _with_interval(each, AREA, "%"),
             _with_interval(each, POINTS, ""),
@@ -86,6 +87,12 @@ def _by_load(ordered: Sequence[Judged]) -> Iterator[str]:
             f"{point.waste_percent_max or 0.0:.1f}%",
         )
         yield f"| {' | '.join(cells)} |"
+
+
+def _change(found: Figures, policy: str) -> str:
+    """Files of earlier runs do not have each policy."""
+    change = found.get(f"change_percent {policy}")
+    return "-" if change is None else f"{change:+.0f}%"
 
 
 def _is_usual(point: Point) -> bool:
@@ -130,9 +137,9 @@ def _summaries(ordered: Sequence[Judged]) -> Iterator[str]:
     with_shape = [each for each in ordered if each.measured.shape.name in SHAPES[:2]]
     yield "| policy at 70% | loads | median | best | worst | worse by more than 1% | replica-hours, median |"
     yield "|---|---|---|---|---|---|---|"
-    for policy in (*RIVALS, FORECAST):
+    for policy in (*RIVALS, FORECAST, PERFECT):
         for name, some in (("all", ordered), ("daily or weekly", with_shape)):
-            if some:
+            if some and all(f"change_percent {policy}" in each.figures for each in some):
                 yield f"| {policy} | {name} ({len(some)}) | {_spread(some, policy)} |"
     yield ""
     at = f"+{SHOWN_EXTRA_PERCENT}%"
@@ -181,6 +188,6 @@ def _changes_by_load(all_judged: Sequence[Judged]) -> Mapping[str, Changes]:
         of_load = found.setdefault(each.measured.load, {})
         for name, change in each.figures.items():
             knob = name.removeprefix("change_percent ")
-            if knob != name and knob not in RIVALS:
+            if knob != name and knob not in (*RIVALS, PERFECT):
                 of_load.setdefault(DEFAULT if knob == FORECAST else knob, []).append(change)
     return found

@@ -80,7 +80,12 @@ SOURCES: Final = (
     _scaler(("--hpa",)),
     Source(
         name="scenarios of all versions",
-        command=(*_PYTHON, "pytest", "-q", "tests/e2e/test_same_decisions_as_the_hpa_controller.py"),
+        command=(
+            *_PYTHON,
+            "pytest",
+            "-q",
+            "tests/e2e/test_same_decisions_as_the_hpa_controller.py",
+        ),
         environment={
             "LOADLINE_DIFFERENTIAL_VARIANTS": "all",
             "LOADLINE_DIFFERENTIAL_RANDOM": "24",

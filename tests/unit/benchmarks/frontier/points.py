@@ -1,7 +1,7 @@
 """Loads with a few points."""
 
 from benchmarks.frontier.measured import Day, Measured, Point
-from benchmarks.frontier.replays import DEFAULT, FORECAST, HPA, RIVALS
+from benchmarks.frontier.replays import DEFAULT, FORECAST, HPA, PERFECT, RIVALS
 from benchmarks.frontier.shapes import Shape
 
 STEADY = Shape(days=8.0, daily=0.1, weekly=0.0, zero_share=0.0)
@@ -29,6 +29,7 @@ def measured(load, shape, short, start_up_minutes=2, rivals=RIVALS):
         points=(
             *(point(HPA, *each) for each in ((0.5, 140, 10), (0.7, 100, 80), (0.9, 80, 200))),
             *(point(each, 0.7, 130, 40, "x 1") for each in rivals),
+            point(PERFECT, 0.7, 100, 4, "x 1"),
             point(FORECAST, 0.7, 100, short, DEFAULT),
             point(FORECAST, 0.7, 100, short + 8, "budget 20%"),
         ),

@@ -17,6 +17,7 @@ from benchmarks.frontier.replays import (
     HPA,
     HPA_TARGETS,
     MARGINS,
+    PERFECT,
     RIVALS,
     forecast_point,
     knobs,
@@ -83,7 +84,16 @@ def test_the_hpa_with_a_high_target_is_short(plain):
 
 
 def test_each_plain_policy_has_each_target_and_each_rival_each_margin(plain):
-    assert len(plain) == len(HPA_TARGETS) * (1 + len(RIVALS) * len(MARGINS))
+    plain_policies = [each for each in plain if each[0] != PERFECT]
+    assert len(plain_policies) == len(HPA_TARGETS) * (1 + len(RIVALS) * len(MARGINS))
+
+
+def test_with_perfect_knowledge_of_the_lead_the_load_is_nearly_always_served(plain):
+    short = {
+        name: sum(each.short_minutes for each in plain[name, 0.7, knob].days)
+        for name, knob in ((HPA, ""), (PERFECT, "x 1"))
+    }
+    assert short[PERFECT] < 0.1 * short[HPA]
 
 
 def test_a_larger_margin_costs_more(plain):

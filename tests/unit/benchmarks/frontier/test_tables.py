@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from benchmarks.frontier.pictures import draw_frontiers, draw_winners
-from benchmarks.frontier.replays import FORECAST, RIVALS
+from benchmarks.frontier.replays import FORECAST, PERFECT, RIVALS
 from benchmarks.frontier.tables import judged, tables
 from tests.unit.benchmarks.frontier.points import DAILY, STEADY, measured
 
@@ -25,10 +25,10 @@ def lines(found):
 
 def test_each_load_is_in_the_table_of_each_of_its_start_up_times(lines):
     rows = [each for each in lines if each.startswith(("| mornings | daily", "| bursts | aper"))]
-    assert [each.split(" | ")[3] for each in rows] == [
-        "-90% (-90 to -90)",
-        "+0% (+0 to +0)",
-        "-80% (-80 to -80)",
+    assert [each.split(" | ")[3:5] for each in rows] == [
+        ["-90% (-90 to -90)", "-95%"],
+        ["+0% (+0 to +0)", "-95%"],
+        ["-80% (-80 to -80)", "-95%"],
     ]
     assert rows[0].endswith("| 97% | 3.2% |")
 
@@ -63,6 +63,16 @@ def test_the_summary_has_each_rival_and_the_forecast_for_all_loads_and_for_those
 
 def test_the_knob_of_each_load_is_chosen_on_the_others(lines):
     assert "| mornings | default | -90%, -80% |" in lines
+
+
+def test_perfect_knowledge_is_no_rival_and_may_be_missing_in_a_file():
+    with_it = measured("mornings", DAILY, 8)
+    points = [each for each in with_it.points if each.policy != PERFECT]
+    without = msgspec.structs.replace(with_it, points=tuple(points))
+    rows = [list(tables([judged(each)])) for each in (with_it, without)]
+    assert [any(each.startswith(f"| {PERFECT} |") for each in row) for row in rows] == [True, False]
+    shown = [next(each for each in row if each.startswith("| mornings | daily")) for row in rows]
+    assert shown[1] == shown[0].replace(" | -95% | ", " | - | ")
 
 
 def test_a_load_without_the_usual_target_of_the_forecast_is_refused():
