@@ -36,7 +36,7 @@ RIVALS = (
     "hourly floor (AWS)",
 )
 PERFECT = "perfect knowledge"
-"""Knows the highest load of the lead: what no forecast can exceed by much. It is no rival."""
+"""Knows the highest load of the lead: what no forecast can exceed by much. It does not count as a rival."""
 HPA_TARGETS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 # What the rivals expect, times: Crane's margin is such a knob, and the others can be tuned by their targets only.
 MARGINS = (0.8, 1.0, 1.2)

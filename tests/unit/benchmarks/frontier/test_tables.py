@@ -65,7 +65,7 @@ def test_the_knob_of_each_load_is_chosen_on_the_others(lines):
     assert "| mornings | default | -90%, -80% |" in lines
 
 
-def test_perfect_knowledge_is_no_rival_and_may_be_missing_in_a_file():
+def test_perfect_knowledge_may_be_missing_in_a_file():
     with_it = measured("mornings", DAILY, 8)
     points = [each for each in with_it.points if each.policy != PERFECT]
     without = msgspec.structs.replace(with_it, points=tuple(points))
