@@ -122,10 +122,9 @@ class InitialLists:
         try:
             async with asyncio.timeout(SECONDS_MAX):
                 is_listed = self._kind.keeps_history and _are_many(len(autoscalers), known)
-                await asyncio.gather(
-                    self._read_memories(found, autoscalers if is_listed else ()),
-                    self._read_scales(found, autoscalers),
-                )
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self._read_memories(found, autoscalers if is_listed else ()))
+                    group.create_task(self._read_scales(found, autoscalers))
         except TimeoutError:
             log.info("the first LISTs are not complete after %g s: the rest is read one by one", SECONDS_MAX)  # fmt: skip
         except Exception:
