@@ -1,4 +1,4 @@
-"""The Scale of an object as the object itself shows it, equal to what its `/scale` subresource returns.
+"""The Scale of an object as the object itself shows it: what its `/scale` subresource returns.
 
 Upstream: `scaleFromDeployment`, `scaleFromStatefulSet`, `scaleFromReplicaSet` (pkg/registry/apps), `scaleFromRC`
 (pkg/registry/core/replicationcontroller), and `scaleFromCustomResource` (apiextensions-apiserver, customresource).
@@ -6,7 +6,7 @@ Upstream: `scaleFromDeployment`, `scaleFromStatefulSet`, `scaleFromReplicaSet` (
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from wire.api import kube_json
 from wire.api.labels import from_label_selector
 from wire.api.meta import LabelSelector, ObjectMeta
 
+T = TypeVar("T")
 ScaleOf = Callable[[bytes | msgspec.Raw], Scale]
 """Of one object. Raises `ValueError`, `TypeError` or `msgspec.DecodeError` if its Scale must be read instead."""
 
@@ -111,14 +112,12 @@ def of_custom_resources(definition: bytes, version: str) -> ScaleOf:
 
     def scale_of(raw: bytes | msgspec.Raw) -> Scale:
         document = kube_json.decode(raw, dict)
-        selector = _at(document, paths.label_selector_path) if paths.label_selector_path else ""
-        if not isinstance(selector, str | None):
-            raise TypeError("the selector is not a string")
-        replicas = _number(document, paths.spec_replicas_path)
-        if replicas is None:
-            raise ValueError(f"{paths.spec_replicas_path} is missing")
-        current = _number(document, paths.status_replicas_path) or 0
-        return _scale(kube_json.decode(raw, _Named).metadata, replicas, current, selector or "")
+        selector = ""
+        if paths.label_selector_path:
+            selector = _typed(str, _at(document, paths.label_selector_path, missing=""))
+        replicas = _typed(int, _at(document, paths.spec_replicas_path, missing=None))
+        current = _typed(int, _at(document, paths.status_replicas_path, missing=0))
+        return _scale(kube_json.decode(raw, _Named).metadata, replicas, current, selector)
 
     return scale_of
 
@@ -133,20 +132,22 @@ def _scale(metadata: ObjectMeta, replicas: int, current: int, selector: str) -> 
     )
 
 
-def _number(document: dict[str, Any], path: str) -> int | None:
-    found = _at(document, path)
-    if found is None or type(found) is int:
-        return found
-    raise TypeError(f"{path} is not a whole number")
+def _typed(as_type: type[T], found: Any) -> T:
+    """Exactly of this type: a null, which Go does not read as a number or text here, is an error of the Scale."""
+    if type(found) is not as_type:
+        raise TypeError(f"{found!r} is not of the type {as_type.__name__}")
+    return found
 
 
-def _at(document: dict[str, Any], path: str) -> Any:
-    """The value at a JSON path without arrays; None if there is none."""
+def _at(document: dict[str, Any], path: str, *, missing: Any) -> Any:
+    """The value at a JSON path without arrays. Upstream: `NestedFieldNoCopy` (apimachinery, unstructured)."""
     found: Any = document
     for name in path.removeprefix(".").split("."):
+        if found is None:
+            return missing
         if not isinstance(found, dict):
             raise TypeError(f"{path} leads through a value that is not an object")
-        found = found.get(name)
-        if found is None:
-            return None
+        if name not in found:
+            return missing
+        found = found[name]
     return found

@@ -6,7 +6,6 @@ its resourceVersion, so it fails if the watch is behind.
 """
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 
 import msgspec
 
@@ -28,11 +27,11 @@ Version = Callable[[], WatchedVersion | None]
 """The version of one object now; None while it is not known for certain."""
 Follow = Callable[[str], Version]
 """Of the object whose Scale has this path."""
-Listed = Callable[[Autoscaler, str], Awaitable[TargetScale | None]]
-"""The Scale of an autoscaler's target at a path, as a LIST has shown it; None if none has."""
+Listed = Callable[[str], Awaitable[TargetScale | None]]
+"""The Scale at a path, as a LIST of its targets has shown it; None if none has."""
 
 
-async def none_listed(_autoscaler: Autoscaler, _path: str) -> None:
+async def none_listed(_: str) -> None:
     """Every Scale is read by a request of its own."""
 
 
@@ -73,8 +72,8 @@ class Scales:
     async def read(
         self, autoscaler: Autoscaler
     ) -> tuple[TargetScale | ScaleUnavailable, ScaleCopy | None]:
-        """The target's Scale from the API server, and the copy of it to keep, if a watch follows the target."""
-        target = await read_scale_by(partial(self._read, autoscaler), self._mapper, autoscaler)
+        """The target's Scale, as listed or from the API server, and the copy of it to keep, if a watch follows the target."""
+        target = await read_scale_by(self._read, self._mapper, autoscaler)
         if self._follow is None or isinstance(target, ScaleUnavailable):
             return target, None
         reference = autoscaler.spec.scale_target_ref
@@ -85,9 +84,9 @@ class Scales:
         """The version of a target now; None if no watch shows it for certain."""
         return self._follow(target.path)() if self._follow is not None else None
 
-    async def _read(self, autoscaler: Autoscaler, path: str) -> TargetScale:
+    async def _read(self, path: str) -> TargetScale:
         """From a LIST, if the watch shows the version that was listed; or else by a request."""
-        listed = await self._listed(autoscaler, path)
+        listed = await self._listed(path)
         if listed is not None and self._follow is not None:
             version = self._follow(path)()
             if version and version.resource_version == listed.view.resource_version:

@@ -28,7 +28,7 @@ Read = Callable[[str], Awaitable["TargetScale"]]
 class TargetScale(msgspec.Struct, frozen=True, kw_only=True):
     """A Scale and where it was read: `path` ends in `/namespaces/NAMESPACE/RESOURCE/NAME/scale`.
 
-    `is_copy`: it was read in an earlier reconcile, and a watch shows that the target has not changed since.
+    `is_copy`: it was read in an earlier reconcile or by a LIST, and a watch shows that the target has not changed since.
     """
 
     path: str

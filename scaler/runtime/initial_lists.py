@@ -1,34 +1,27 @@
-"""What the first reconciles would read one by one: stored memories and Scales, from LISTs of all objects.
+"""What the first reconciles would read one by one: stored memories and Scales, from LISTs.
 
-Saves two requests for each autoscaler that a replica begins to reconcile: 10,000 need 40 in place of 20,000. A LIST is sent
-only if at least a tenth of its objects are needed. The first reconciles wait for it, at most `SECONDS_MAX`; what is not
-there by then, or was refused, is read as in any other reconcile.
+Saves two requests for each autoscaler that a replica begins to reconcile: 10,000 need 200 in place of 20,000. A collection
+is listed only if at least a tenth of its objects are needed. The first reconciles wait for the LIST that concerns them, at
+most `SECONDS_MAX`; what it has not returned by then, or was refused, is read as in any other reconcile.
 
-When it is wrong: a memory is written by this process alone from `begin` on, and is used once, by the first reconcile. A Scale
-is used only while the watch shows the version that was listed, as a copy, so that a write fails if it has changed.
+When it is wrong: each object is used once, and only in the version that the watches show at that time. A Scale is used as a
+copy, so a write fails if it has changed. What another process may write from now on is forgotten.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
 from scaler.algorithm.memory import StoredMemory
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
-from scaler.cluster.autoscalers import collections
 from scaler.cluster.scale_of_object import BUILT_IN, ScaleOf, of_custom_resources
 from scaler.cluster.status import stored_memory
-from scaler.cluster.target_scale import (
-    TargetScale,
-    collection_path,
-    group_of,
-    resources_of,
-    scale_path,
-    viewed,
-)
+from scaler.cluster.target_scale import TargetScale, collection_path, group_of, scale_path, viewed
 from scaler.runtime.target_versions import TargetVersions
 from wire.api import kube_json
 from wire.api.meta import ObjectMeta
@@ -39,34 +32,74 @@ from wire.kube.mapping import GroupVersionResource
 from wire.kube.requests import Reader
 
 SECONDS_MAX: Final = 10.0
-PAGE_SIZE: Final = 500
+# Deployments and autoscalers may have hundreds of kilobytes each.
+PAGE_SIZE: Final = 100
 # One object of a LIST costs kube-apiserver less than a tenth of a request.
 NEEDED_SHARE_MIN: Final = 0.1
 DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 Start = Callable[[Coroutine[Any, Any, None], str], object]
 """Starts a background task of this name, which ends."""
+Found = TypeVar("Found")
 
 log = logging.getLogger(__name__)
 
 
-class _Found:
-    """What one `begin` has found for autoscalers with these uids: memories by that uid, Scales by their path."""
+class _Listing(Generic[Found]):
+    """One LIST: of which objects something is needed, each with the autoscaler that needs it, and what was found."""
 
-    def __init__(self, uids: frozenset[str]) -> None:
-        self.uids = uids
-        self.memories: dict[str, StoredMemory] = {}
-        self.scales: dict[str, TargetScale] = {}
-        self.is_over = asyncio.Event()
+    def __init__(self, needed: Mapping[str, str]) -> None:
+        self._needed = dict(needed)
+        self._found: dict[str, Found] = {}
+        self._is_over = False
+        self._changed = asyncio.Event()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._needed
 
     @property
     def is_used_up(self) -> bool:
-        """Whether there is and will be nothing in it."""
-        return self.is_over.is_set() and not self.memories and not self.scales
+        """Whether nothing more can come of it."""
+        return not self._needed or (self._is_over and not self._found)
+
+    def keep(self, name: str, found: Found) -> None:
+        """An object of the LIST."""
+        if name in self._needed:
+            self._found[name] = found
+
+    def end(self) -> None:
+        """Nothing more is found."""
+        self._is_over = True
+        self._wake()
+
+    def forget(self, includes: Callable[[str], bool]) -> None:
+        """What is needed by the autoscalers of these keys is not used."""
+        for name in [name for name, key in self._needed.items() if includes(key)]:
+            del self._needed[name]
+            self._found.pop(name, None)
+        self._wake()
+
+    async def use(self, name: str) -> Found | None:
+        """Wait until it is found, or is not found for certain; None from then on."""
+        while name in self._needed and not self._is_over:
+            await self._changed.wait()
+        self._needed.pop(name, None)
+        return self._found.pop(name, None)
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
 
 
 class _Identified(msgspec.Struct, frozen=True):
     metadata: ObjectMeta
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    """What a LIST shows of an autoscaler."""
+
+    resource_version: str
+    memory: StoredMemory
 
 
 class InitialLists:
@@ -88,105 +121,102 @@ class InitialLists:
         self._mapper = mapper
         self._versions = versions
         self._start = start
-        self._found: list[_Found] = []
+        self._memories: list[_Listing[_Stored]] = []
+        self._scales: list[_Listing[TargetScale]] = []
 
-    def begin(self, autoscalers: Sequence[Autoscaler], known: int) -> None:
-        """Read what these need. `known`: how many autoscalers there are."""
-        found = _Found(frozenset(each.metadata.uid for each in autoscalers))
-        self._found = [*(each for each in self._found if not each.is_used_up), found]
-        self._start(self._read(found, autoscalers, known), "initial lists")
+    def begin(self, autoscalers: Sequence[Autoscaler], known: Iterable[Autoscaler]) -> None:
+        """List what these need. `known`: all autoscalers that are watched, with these."""
+        self._memories = [each for each in self._memories if not each.is_used_up]
+        self._scales = [each for each in self._scales if not each.is_used_up]
+        if self._kind.keeps_history:
+            self._begin_memories(autoscalers, known)
+        for resource, targets in self._targets(autoscalers).items():
+            self._begin_scales(resource, targets)
 
-    def forget(self) -> None:
-        """Another process may write what was listed."""
-        self._found.clear()
+    def forget(self, includes: Callable[[str], bool]) -> None:
+        """Another process may write the autoscalers of these keys, and scale their targets."""
+        for memories in self._memories:
+            memories.forget(includes)
+        for scales in self._scales:
+            scales.forget(includes)
 
     async def memory(self, autoscaler: Autoscaler) -> StoredMemory | None:
-        """What was stored of a LoadAutoscaler, once; None if it must be read."""
-        found = await self._complete(autoscaler)
-        return None if found is None else found.memories.pop(autoscaler.metadata.uid, None)
+        """What was stored of a LoadAutoscaler in the version that is watched, once; None if it must be read."""
+        stored = await _used(self._memories, autoscaler.metadata.uid)
+        is_current = stored and stored.resource_version == autoscaler.metadata.resource_version
+        return stored.memory if stored and is_current else None
 
-    async def scale(self, autoscaler: Autoscaler, path: str) -> TargetScale | None:
+    async def scale(self, path: str) -> TargetScale | None:
         """The Scale at a path, once; None if it must be read."""
-        found = await self._complete(autoscaler)
-        return None if found is None else found.scales.pop(path, None)
+        return await _used(self._scales, path)
 
-    async def _complete(self, autoscaler: Autoscaler) -> _Found | None:
-        uid = autoscaler.metadata.uid
-        found = next((each for each in reversed(self._found) if uid in each.uids), None)
-        if found is not None:
-            await found.is_over.wait()
-        # It may have been forgotten meanwhile.
-        return found if found in self._found else None
-
-    async def _read(self, found: _Found, autoscalers: Sequence[Autoscaler], known: int) -> None:
-        try:
-            async with asyncio.timeout(SECONDS_MAX):
-                is_listed = self._kind.keeps_history and _are_many(len(autoscalers), known)
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(self._read_memories(found, autoscalers if is_listed else ()))
-                    group.create_task(self._read_scales(found, autoscalers))
-        except TimeoutError:
-            log.info("the first LISTs are not complete after %g s: the rest is read one by one", SECONDS_MAX)  # fmt: skip
-        except Exception:
-            # A bug: what was not found is read one by one.
-            log.exception("the first LISTs failed")
-        finally:
-            found.is_over.set()
-
-    async def _read_memories(self, found: _Found, autoscalers: Sequence[Autoscaler]) -> None:
-        if not autoscalers:
-            return
-        needed = {each.metadata.uid for each in autoscalers}
-
-        def keep(raw: msgspec.Raw) -> None:
-            uid = kube_json.decode(raw, _Identified).metadata.uid
-            if uid in needed:
-                found.memories[uid] = stored_memory(bytes(raw))
-
-        for path in collections(self._kind, self._namespaces):
-            await self._list(path, keep)
-
-    async def _read_scales(self, found: _Found, autoscalers: Sequence[Autoscaler]) -> None:
-        for resource, paths in (await self._targets(autoscalers)).items():
-            await self._read_scales_of(found, resource, paths)
-
-    async def _targets(
-        self, autoscalers: Iterable[Autoscaler]
-    ) -> dict[GroupVersionResource, set[str]]:
-        """The objects that are scaled, as `namespace/name`."""
-        by_kind: dict[tuple[str, str], set[str]] = {}
-        for each in autoscalers:
-            target = each.spec.scale_target_ref
-            named = by_kind.setdefault((target.api_version, target.kind), set())
-            named.add(f"{each.metadata.namespace}/{target.name}")
-        found: dict[GroupVersionResource, set[str]] = {}
-        for (api_version, kind), named in by_kind.items():
-            try:
-                resource, *_ = await resources_of(self._mapper, group_of(api_version), kind)
-            except (LookupError, ValueError):
-                continue  # Its reconcile says what is wrong.
-            found.setdefault(resource, set()).update(named)
-        return found
-
-    async def _read_scales_of(
-        self, found: _Found, resource: GroupVersionResource, needed: set[str]
+    def _begin_memories(
+        self, autoscalers: Sequence[Autoscaler], known: Iterable[Autoscaler]
     ) -> None:
-        collections = [collection_path(resource, each) for each in self._namespaces or ("",)]
-        objects = [await self._versions.objects(each) for each in collections]
-        if None in objects or not _are_many(len(needed), sum(filter(None, objects))):
-            return
+        there = Counter(self._folder(each.metadata.namespace) for each in known)
+        for folder, some in self._by_folder(autoscalers).items():
+            if not _are_many(len(some), there[folder]):
+                continue
+            listing = _Listing[_Stored]({each.metadata.uid: each.key for each in some})
+            self._memories.append(listing)
+            self._run(self._read_memories(self._kind.collection(folder), listing), listing)
+
+    def _begin_scales(self, resource: GroupVersionResource, targets: Sequence[Autoscaler]) -> None:
+        for folder, some in self._by_folder(targets).items():
+            paths = {
+                scale_path(resource, each.metadata.namespace, each.spec.scale_target_ref.name): each
+                for each in some
+            }
+            listing = _Listing[TargetScale]({path: each.key for path, each in paths.items()})
+            self._scales.append(listing)
+            self._run(self._read_scales(resource, folder, len(paths), listing), listing)
+
+    def _run(self, reading: Coroutine[Any, Any, None], listing: _Listing[Any]) -> None:
+        async def run() -> None:
+            try:
+                async with asyncio.timeout(SECONDS_MAX):
+                    await reading
+            except TimeoutError:
+                log.info("a first LIST is not complete after %g s: the rest is read one by one", SECONDS_MAX)  # fmt: skip
+            except Exception:
+                # A bug: what was not found is read one by one.
+                log.exception("a first LIST failed")
+            finally:
+                listing.end()
+
+        self._start(run(), "initial list")
+
+    async def _read_memories(self, path: str, listing: _Listing[_Stored]) -> None:
+        def keep(raw: msgspec.Raw) -> None:
+            metadata = kube_json.decode(raw, _Identified).metadata
+            if metadata.uid in listing:
+                stored = _Stored(metadata.resource_version, stored_memory(bytes(raw)))
+                listing.keep(metadata.uid, stored)
+
+        await self._list(path, keep)
+
+    async def _read_scales(
+        self,
+        resource: GroupVersionResource,
+        folder: str,
+        needed: int,
+        listing: _Listing[TargetScale],
+    ) -> None:
         scale_of = await self._scale_of(resource)
         if scale_of is None:
+            return
+        collection = collection_path(resource, folder)
+        there = await self._versions.objects(collection)
+        if there is None or not _are_many(needed, there):
             return
 
         def keep(raw: msgspec.Raw) -> None:
             metadata = kube_json.decode(raw, _Identified).metadata
-            if f"{metadata.namespace}/{metadata.name}" in needed:
-                path = scale_path(resource, metadata.namespace, metadata.name)
-                found.scales[path] = viewed(path, scale_of(raw))
+            path = scale_path(resource, metadata.namespace, metadata.name)
+            if path in listing:
+                listing.keep(path, viewed(path, scale_of(raw)))
 
-        for each in collections:
-            await self._list(each, keep)
+        await self._list(collection, keep)
 
     async def _scale_of(self, resource: GroupVersionResource) -> ScaleOf | None:
         """None if it is not known how the objects show their Scales."""
@@ -214,6 +244,48 @@ class InitialLists:
                         continue
         except (StatusError, Unavailable, msgspec.DecodeError) as error:
             log.info("%s cannot be listed, so it is read one by one: %s", path, error)
+
+    def _targets(
+        self, autoscalers: Iterable[Autoscaler]
+    ) -> dict[GroupVersionResource, list[Autoscaler]]:
+        """The autoscalers by the resource of their targets, as far as it is known and has Scales."""
+        resources: dict[tuple[str, str], GroupVersionResource | None] = {}
+        found: dict[GroupVersionResource, list[Autoscaler]] = {}
+        for each in autoscalers:
+            target = each.spec.scale_target_ref
+            kind = target.api_version, target.kind
+            if kind not in resources:
+                resources[kind] = self._scalable(*kind)
+            resource = resources[kind]
+            if resource is not None:
+                found.setdefault(resource, []).append(each)
+        return found
+
+    def _scalable(self, api_version: str, kind: str) -> GroupVersionResource | None:
+        """The first resource of the kind. Without a Scale it must not be watched, whatever an autoscaler names."""
+        try:
+            first, *_ = self._mapper.resources_for_kind(group_of(api_version), kind)
+            resource = self._mapper.resource_for(first.name, first.group)
+        except (LookupError, ValueError):
+            return None
+        return resource if "scale" in first.subresources else None
+
+    def _by_folder(self, autoscalers: Iterable[Autoscaler]) -> dict[str, list[Autoscaler]]:
+        """By the namespace that is listed; an empty one for all."""
+        found: dict[str, list[Autoscaler]] = {}
+        for each in autoscalers:
+            found.setdefault(self._folder(each.metadata.namespace), []).append(each)
+        return found
+
+    def _folder(self, namespace: str) -> str:
+        return namespace if self._namespaces else ""
+
+
+async def _used(listings: Sequence[_Listing[Found]], name: str) -> Found | None:
+    """From the newest LIST in which it is needed."""
+    found: Iterator[_Listing[Found]] = (each for each in reversed(listings) if name in each)
+    listing = next(found, None)
+    return None if listing is None else await listing.use(name)
 
 
 def _are_many(needed: int, there: int) -> bool:

@@ -13,7 +13,7 @@ from scaler.cluster.memories.store import FLUSH_SECONDS, MemoryStore, storing
 from scaler.cluster.shards.assignment import ALL_SHARDS, shard_of
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.controller import Controller
-from scaler.control.reconcile import Reconciler
+from scaler.control.reconcile import Reconciler, every
 from scaler.runtime.initial_lists import InitialLists
 from scaler.runtime.watches import Watches
 
@@ -99,7 +99,7 @@ class Reconciling:
         log.info("reconciling %d %s objects", sum(1 for _ in self.autoscalers()), self._kind.kind)
         found = self._found(in_shards)
         if self._initial_lists is not None and not continues:
-            self._initial_lists.begin(found, len(self._watches.autoscalers))
+            self._initial_lists.begin(found, self._watches.autoscalers)
         is_taken_over = shards != ALL_SHARDS
         is_soon = is_taken_over or self._settings().upstream.reconciles_new_at_once
         within_seconds = len(found) / FIRST_PER_SECOND_MAX if is_soon else math.inf
@@ -110,7 +110,7 @@ class Reconciling:
         """Another replica will reconcile these: reconciles in progress have ended, and their memories are stored."""
         is_key_in = _of_key(_in(shards))
         self._active -= shards
-        self._forget_lists()
+        self._forget_lists(is_key_in)
         await self._controller.stop(is_key_in)
         if self._store is not None:
             with contextlib.suppress(TimeoutError):
@@ -121,9 +121,9 @@ class Reconciling:
         self._reconciler.forget(is_key_in)
         self._show_share()
 
-    def _forget_lists(self) -> None:
+    def _forget_lists(self, includes: Callable[[str], bool] = every) -> None:
         if self._initial_lists is not None:
-            self._initial_lists.forget()
+            self._initial_lists.forget(includes)
 
     def _must_be_at_once(self, old: Autoscaler | None, new: Autoscaler) -> bool:
         """Upstream: `enqueueHPA` and `updateHPA`. All other changes, such as our own status, wait for the end of the period."""

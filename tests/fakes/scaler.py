@@ -92,7 +92,13 @@ class FakeKube:
 def resource(group: str, version: str, name: str, kind: str) -> Resource:
     """A namespaced resource with a scale."""
     return Resource(
-        group=group, version=version, name=name, singular=kind.lower(), kind=kind, namespaced=True
+        group=group,
+        version=version,
+        name=name,
+        singular=kind.lower(),
+        kind=kind,
+        namespaced=True,
+        subresources=("scale",),
     )
 
 

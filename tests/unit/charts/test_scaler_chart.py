@@ -124,6 +124,19 @@ def test_custom_resources_can_be_scaled_if_their_group_is_listed(scaler):
     assert granted("apps", "deployments/scale", "get update") <= allowed
 
 
+def test_where_custom_resources_have_their_replicas_may_be_read_by_name_only(scaler):
+    targets = {"argoproj.io": ["rollouts"], "core": ["replicationcontrollers"]}
+    role = scaler.render({"rbac": {"scaleTargets": targets}}).one("ClusterRole", "loadline-scaler")
+    definitions = [
+        (each["resourceNames"], each["verbs"])
+        for each in role["rules"]
+        if each.get("resources") == ["customresourcedefinitions"]
+    ]
+    assert definitions == [(["rollouts.argoproj.io"], ["get"])]
+    inside = scaler.render({"rbac": {"scaleTargets": targets}, "watchNamespaces": ["shop"]})
+    assert "customresourcedefinitions" not in str(inside.one("Role", "loadline-scaler"))
+
+
 def test_what_controls_pods_may_be_listed_and_watched_and_nothing_else(scaler):
     owners = {"apps": None, "example.com": ["units"]}
     targets = {"apps": ["deployments"]}

@@ -87,7 +87,7 @@ def test_a_replication_controller_has_a_map_as_selector():
             id="everything",
         ),
         pytest.param({"size": {"replicas": 3}}, None, (3, 0, ""), id="without a status"),
-        pytest.param({"size": {"replicas": 3}}, {"selector": None}, (3, 0, ""), id="null"),
+        pytest.param({"size": {"replicas": 3}}, {}, (3, 0, ""), id="an empty status"),
     ],
 )
 def test_a_custom_resource_shows_its_scale_where_its_definition_says(spec, status, expected):
@@ -104,6 +104,10 @@ def test_without_a_path_of_a_selector_there_is_none():
     ("spec", "status"),
     [
         pytest.param({}, {}, id="no replicas, which is an error of the Scale"),
+        pytest.param({"size": None}, {}, id="null in place of the object with the replicas"),
+        pytest.param({"size": {"replicas": None}}, {}, id="replicas that are null"),
+        pytest.param({"size": {"replicas": 1}}, {"replicas": None}, id="a status that is null"),
+        pytest.param({"size": {"replicas": 1}}, {"selector": None}, id="a selector that is null"),
         pytest.param({"size": 3}, {}, id="a path through a number"),
         pytest.param({"size": {"replicas": "3"}}, {}, id="replicas that are a text"),
         pytest.param({"size": {"replicas": True}}, {}, id="replicas that are a truth value"),

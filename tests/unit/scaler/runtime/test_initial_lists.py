@@ -21,6 +21,7 @@ ROLLOUTS = "/apis/argoproj.io/v1alpha1/rollouts"
 DEFINITION = f"{DEFINITIONS}/rollouts.argoproj.io"
 MAPPER = FakeMapper(
     resource("apps", "v1", "deployments", "Deployment"),
+    msgspec.structs.replace(resource("", "v1", "pods", "Pod"), subresources=("status",)),
     resource("argoproj.io", "v1alpha1", "rollouts", "Rollout"),
 )
 PATHS = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
@@ -40,25 +41,37 @@ def stored(name, desired):
     return {"metadata": metadata(name), "status": status}
 
 
+async def hangs(*_, **__):
+    await asyncio.Event().wait()
+
+
 def workload(name, replicas=3):
     spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}}
     return {"metadata": metadata(name), "spec": spec, "status": {"replicas": replicas}}
 
 
-def of(name, kind="Deployment", api_version="apps/v1"):
+def of(name, kind="Deployment", api_version="apps/v1", **metadata):
     found = scaled(api_version, kind, name)
-    with_uid = msgspec.structs.replace(found.metadata, name=name, uid=f"u-{name}")
-    return msgspec.structs.replace(found, metadata=with_uid)
+    known = {"name": name, "uid": f"u-{name}", "resource_version": "7", **metadata}
+    return msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, **known))
+
+
+def every(_):
+    return True
+
+
+ALL = [of(name) for name in NAMES]
 
 
 class FollowedTargets:
     """The watch of all targets: the versions that it shows, and how many objects there are."""
 
     def __init__(self):
-        self.versions = {}
         self.counts = {DEPLOYMENTS: len(NAMES), ROLLOUTS: len(NAMES)}
+        self.watched = []
 
     async def objects(self, collection_path):
+        self.watched.append(collection_path)
         return self.counts.get(collection_path)
 
 
@@ -92,15 +105,15 @@ def started():
 
 
 async def test_memories_and_scales_are_those_of_the_lists_and_are_used_once(started):
-    started.lists.begin([of(name) for name in NAMES], known=3)
+    started.lists.begin([of(name) for name in NAMES], known=ALL)
     for name in NAMES:
         memory = await started.lists.memory(of(name))
         assert memory.known_replicas == (5, 5)
-        scale = await started.lists.scale(of(name), scale_path(DEPLOYMENTS, name))
+        scale = await started.lists.scale(scale_path(DEPLOYMENTS, name))
         assert (scale.view.spec_replicas, scale.view.selector) == (3, f"app={name}")
         assert (scale.uid, scale.view.resource_version) == (f"u-{name}", "7")
         assert await started.lists.memory(of(name)) is None
-        assert await started.lists.scale(of(name), scale.path) is None
+        assert await started.lists.scale(scale.path) is None
     assert sorted(started.paths) == [DEPLOYMENTS, AUTOSCALERS]
 
 
@@ -114,18 +127,18 @@ async def test_every_page_is_read(started):
         return json.dumps(last if params.get("continue") == "c" else first).encode()
 
     started.kube.get = get
-    started.lists.begin([of(name) for name in NAMES], known=3)
-    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is not None
-    assert await started.lists.scale(of("api"), scale_path(DEPLOYMENTS, "api")) is not None
-    assert await started.lists.scale(of("worker"), scale_path(DEPLOYMENTS, "worker")) is None
+    started.lists.begin([of(name) for name in NAMES], known=ALL)
+    assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is not None
+    assert await started.lists.scale(scale_path(DEPLOYMENTS, "api")) is not None
+    assert await started.lists.scale(scale_path(DEPLOYMENTS, "worker")) is None
     assert await started.lists.memory(of("web")) is None, "the LIST of autoscalers had failed"
 
 
 async def test_custom_resources_are_listed_as_their_definition_says(started):
     version = {"name": "v1alpha1", "subresources": {"scale": PATHS}}
     started.kube.serve(DEFINITION, {"spec": {"versions": [version]}})
-    started.lists.begin([of("web", "Rollout", "argoproj.io/v1alpha1")], known=1)
-    scale = await started.lists.scale(of("web"), scale_path(ROLLOUTS, "web"))
+    started.lists.begin([of("web", "Rollout", "argoproj.io/v1alpha1")], known=ALL[:1])
+    scale = await started.lists.scale(scale_path(ROLLOUTS, "web"))
     assert (scale.view.spec_replicas, scale.view.status_replicas) == (3, 3)
 
 
@@ -138,39 +151,39 @@ async def test_custom_resources_are_listed_as_their_definition_says(started):
 )
 async def test_custom_resources_without_a_definition_are_read_one_by_one(started, answer):
     started.kube.answers[DEFINITION] = answer
-    started.lists.begin([of("web", "Rollout", "argoproj.io/v1alpha1")], known=1)
-    assert await started.lists.scale(of("web"), scale_path(ROLLOUTS, "web")) is None
+    started.lists.begin([of("web", "Rollout", "argoproj.io/v1alpha1")], known=ALL[:1])
+    assert await started.lists.scale(scale_path(ROLLOUTS, "web")) is None
     assert ROLLOUTS not in started.paths
 
 
 async def test_a_few_of_many_objects_are_read_one_by_one(started):
     started.targets.counts[DEPLOYMENTS] = 11
-    started.lists.begin([of("web")], known=11)
+    started.lists.begin([of("web")], known=[of(str(n)) for n in range(11)])
     assert await started.lists.memory(of("web")) is None
-    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is None
+    assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is None
     assert started.paths == []
 
 
 async def test_targets_that_cannot_be_watched_are_read_one_by_one(started):
     del started.targets.counts[DEPLOYMENTS]
-    started.lists.begin([of("web")], known=1)
-    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is None
+    started.lists.begin([of("web")], known=ALL[:1])
+    assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is None
     assert await started.lists.memory(of("web")) is not None
 
 
 async def test_an_object_that_cannot_be_read_does_not_hide_the_others(started):
     malformed = {"metadata": metadata("web"), "spec": {"replicas": "three"}}
     started.list(DEPLOYMENTS, malformed, {"metadata": 7}, workload("api"))
-    started.lists.begin([of(name) for name in NAMES], known=3)
-    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is None
-    assert await started.lists.scale(of("api"), scale_path(DEPLOYMENTS, "api")) is not None
+    started.lists.begin([of(name) for name in NAMES], known=ALL)
+    assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is None
+    assert await started.lists.scale(scale_path(DEPLOYMENTS, "api")) is not None
 
 
 async def test_of_a_kind_without_a_history_only_the_scales_are_listed():
     started = Started(HORIZONTAL_POD_AUTOSCALERS)
     started.list(DEPLOYMENTS, workload("web"))
-    started.lists.begin([of("web")], known=1)
-    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is not None
+    started.lists.begin([of("web")], known=ALL[:1])
+    assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is not None
     assert started.paths == [DEPLOYMENTS]
 
 
@@ -179,49 +192,102 @@ async def test_a_limited_scaler_lists_its_namespaces_only():
     folder = "/apis/apps/v1/namespaces/{}/deployments"
     started.targets.counts = {folder.format("shop"): 2, folder.format("back"): 0}
     started.list(folder.format("shop"), workload("web"))
-    started.lists.begin([of("web")], known=1)
-    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is not None
-    assert sorted(started.paths) == sorted(
-        [folder.format("shop"), folder.format("back")]
-        + [
-            f"/apis/loadline.io/v1beta1/namespaces/{each}/loadautoscalers"
-            for each in ("shop", "back")
-        ]
-    )
+    started.lists.begin([of("web")], known=ALL[:1])
+    assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is not None
+    memories = "/apis/loadline.io/v1beta1/namespaces/shop/loadautoscalers"
+    assert sorted(started.paths) == sorted([folder.format("shop"), memories])
 
 
-async def test_what_another_process_may_have_written_is_not_used(started):
-    started.lists.begin([of("web")], known=1)
+async def test_what_another_process_may_have_written_is_not_used_and_the_rest_is(started):
+    started.lists.begin(ALL, known=ALL)
     await asyncio.gather(*started.tasks)
-    started.lists.forget()
+    started.lists.forget(lambda key: key == "shop/web")
     assert await started.lists.memory(of("web")) is None
-    assert await started.lists.scale(of("web"), scale_path(DEPLOYMENTS, "web")) is None
+    assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is None
+    assert await started.lists.memory(of("api")) is not None
+    assert await started.lists.scale(scale_path(DEPLOYMENTS, "api")) is not None
+
+
+async def test_what_is_forgotten_while_it_is_listed_is_not_waited_for(started):
+    started.kube.get = hangs
+    started.lists.begin(ALL, known=ALL)
+    waiting = asyncio.create_task(started.lists.memory(of("web")))
+    await asyncio.sleep(0)
+    started.lists.forget(every)
+    assert await waiting is None
+    for each in started.tasks:
+        each.cancel()
+
+
+@pytest.mark.parametrize("version", ["6", "8"])
+async def test_a_memory_of_another_version_than_the_watch_shows_is_not_used(started, version):
+    started.lists.begin(ALL, known=ALL)
+    assert await started.lists.memory(of("web", resource_version=version)) is None
+    assert await started.lists.memory(of("web")) is None, "it is used once"
+    assert await started.lists.memory(of("api")) is not None
+
+
+@pytest.mark.parametrize(
+    ("kind", "api_version"),
+    [
+        pytest.param("Pod", "v1", id="a kind without a Scale"),
+        pytest.param("Unknown", "example.com/v1", id="a kind that is not served"),
+        pytest.param("Deployment", "a/b/c", id="no group and version"),
+    ],
+)
+async def test_what_cannot_be_scaled_is_neither_watched_nor_listed(started, kind, api_version):
+    started.lists.begin([of("web", kind, api_version)], known=ALL[:1])
+    assert await started.lists.memory(of("web")) is not None
+    await asyncio.gather(*started.tasks)
+    assert started.targets.watched == []
+    assert started.paths == [AUTOSCALERS]
+
+
+def test_a_resource_that_hangs_delays_only_its_own_autoscalers(started):
+    get = started.kube.get
+
+    async def hangs_with_rollouts(path, params=None, **_):
+        return await (hangs() if "rollouts" in path else get(path, params))
+
+    async def scenario():
+        clock = asyncio.get_running_loop().time
+        began_at = clock()
+        started.lists.begin([of("web", "Rollout", "argoproj.io/v1alpha1"), of("api")], known=ALL)
+        memory = await started.lists.memory(of("web"))
+        scale = await started.lists.scale(scale_path(DEPLOYMENTS, "api"))
+        fast_seconds = clock() - began_at
+        hanging = await started.lists.scale(scale_path(ROLLOUTS, "web"))
+        return memory is not None, scale is not None, fast_seconds, hanging, clock() - began_at
+
+    started.kube.get = hangs_with_rollouts
+    assert virtual_time.run(scenario()) == (True, True, 0.0, None, SECONDS_MAX)
+
+
+@pytest.mark.parametrize(("there", "is_listed"), [(10, True), (11, False)])
+async def test_a_tenth_of_the_objects_is_enough(started, there, is_listed):
+    started.targets.counts[DEPLOYMENTS] = there
+    started.lists.begin([of("web")], known=[of(str(n)) for n in range(there)])
+    assert (await started.lists.memory(of("web")) is not None) is is_listed
+    assert (await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is not None) is is_listed
 
 
 async def test_shards_that_are_begun_one_after_the_other_keep_what_was_listed_for_each(started):
     for name in NAMES:
-        started.lists.begin([of(name)], known=3)
+        started.lists.begin([of(name)], known=ALL)
     for name in NAMES:
         assert await started.lists.memory(of(name)) is not None
 
 
 async def test_an_autoscaler_that_was_created_again_has_no_memory_of_the_former(started):
-    started.lists.begin([of("web")], known=1)
-    again = of("web")
-    again = msgspec.structs.replace(
-        again, metadata=msgspec.structs.replace(again.metadata, uid="another")
-    )
-    assert await started.lists.memory(again) is None
+    started.lists.begin([of("web")], known=ALL[:1])
+    assert await started.lists.memory(of("web", uid="another")) is None
 
 
 def test_a_list_that_hangs_is_waited_for_no_longer_than_ten_seconds(started):
-    async def hangs(*_, **__):
-        await asyncio.Event().wait()
-
     async def scenario():
         clock = asyncio.get_running_loop().time
         began_at = clock()
-        started.lists.begin([of("web")], known=1)
+        started.lists.begin([of("web")], known=ALL[:1])
         memory = await started.lists.memory(of("web"))
         return memory, clock() - began_at
 
@@ -235,7 +301,7 @@ async def test_a_listed_scale_is_used_only_if_the_watch_shows_its_version(
 ):
     path = scale_path(DEPLOYMENTS, "web")
     started.kube.serve(path, {"metadata": metadata("web"), "spec": {"replicas": 9}, "status": {}})
-    started.lists.begin([of("web")], known=1)
+    started.lists.begin([of("web")], known=ALL[:1])
 
     class Version:
         resource_version = version

@@ -71,6 +71,22 @@ class ListedHpas(SilentServer):
         return json.dumps({"metadata": {"resourceVersion": "1"}, "items": items}).encode()
 
 
+class RecordedLists:
+    """Which autoscalers the lists were begun for, and which of all were forgotten."""
+
+    def __init__(self):
+        self.begun: list[list[str]] = []
+        self.forgotten: list[list[str]] = []
+
+    def begin(self, autoscalers, known):
+        assert {each.key for each in autoscalers} <= {each.key for each in known}
+        self.begun.append(sorted(each.key for each in autoscalers))
+
+    def forget(self, includes):
+        keys = [f"{each}/web" for each in NAMESPACES]
+        self.forgotten.append(sorted(key for key in keys if includes(key)))
+
+
 class Replica:
     """Everything but the Leases."""
 
@@ -79,6 +95,7 @@ class Replica:
         self.reconciled: list[str] = []
         self.times: list[tuple[str, float]] = []
         self.is_slow = False
+        self.lists = RecordedLists()
         self.telemetry = Telemetry(shards=SHARDS)
         self.hpas = ListedHpas()
         self.watches = Watches(
@@ -111,6 +128,7 @@ class Replica:
             self.store,
             self.telemetry,
             lambda: self.settings,
+            self.lists,
         )
         self.tasks = [asyncio.create_task(each.run()) for each in self.watches.caches]
         self.running = asyncio.create_task(self.reconciling.run())
@@ -170,6 +188,20 @@ def test_only_the_autoscalers_of_owned_shards_are_reconciled_and_shown():
         assert replica.owned() == 1
         await replica.stop()
         assert replica.owned() == 0
+
+    virtual_time.run(scenario())
+
+
+def test_what_other_replicas_have_written_is_listed_and_forgotten_when_a_shard_is_given_up():
+    async def scenario():
+        replica = Replica(Server())
+        await replica.begin(SHOP)
+        await replica.begin(BANK, continues=True)
+        assert replica.lists.begun == [["shop/web"]]
+        await replica.reconciling.end(SHOP)
+        assert replica.lists.forgotten == [["shop/web"]]
+        await replica.stop()
+        assert replica.lists.forgotten[1:] == [sorted(f"{each}/web" for each in NAMESPACES)]
 
     virtual_time.run(scenario())
 

@@ -78,6 +78,18 @@ async def test_without_the_right_to_list_there_is_no_version(watched):
     assert version() is None
 
 
+async def test_how_many_objects_there_are_is_known_after_the_first_list(watched):
+    made = watched(page(pod("web", 5), pod("api", 4), version=5))
+    assert await made.versions.objects("/apis/apps/v1/deployments") == 2
+    made.versions.follow(PATH)
+    assert list(made.tasks) == ["watch /apis/apps/v1/deployments"]
+
+
+async def test_how_many_objects_there_are_is_not_known_without_the_right_to_list(watched):
+    made = watched(StatusError("no", code=403, reason="Forbidden"))
+    assert await made.versions.objects("/apis/apps/v1/deployments") is None
+
+
 @pytest.mark.parametrize(
     ("namespaces", "collection"),
     [
