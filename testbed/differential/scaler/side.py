@@ -83,7 +83,7 @@ class EventLog:
             self.late_seconds = (stored - happened).total_seconds()
         if change["type"] in ("ADDED", "MODIFIED"):
             about = event["involvedObject"]
-            events = self._of.setdefault((about.get("namespace", ""), about["name"]), {})
+            events = self._of.setdefault((about.get("namespace", ""), about.get("name", "")), {})
             events[event["metadata"]["name"]] = ObservedEvent(
                 event["type"], event["reason"], event["message"], event.get("count", 1)
             )
