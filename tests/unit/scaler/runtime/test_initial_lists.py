@@ -11,7 +11,9 @@ from scaler.cluster.scales import Scales
 from scaler.runtime.initial_lists import DEFINITIONS, SECONDS_MAX, InitialLists
 from tests.fakes import virtual_time
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
+from tests.unit.scaler.cluster.memories.server import Server
 from tests.unit.scaler.cluster.test_target_scale import scaled
+from tests.unit.scaler.runtime.test_reconciling import BANK, NAMESPACES, SHOP, Replica
 from wire.api.status import StatusError, Unavailable
 
 NAMES = ("web", "api", "worker")
@@ -314,3 +316,17 @@ async def test_a_listed_scale_is_used_only_if_the_watch_shows_its_version(
     )
     target, _ = await scales.read(of("web"))
     assert (target.is_copy, target.view.spec_replicas) == (is_copy, 3 if is_copy else 9)
+
+
+def test_what_other_replicas_have_written_is_listed_and_forgotten_when_a_shard_is_given_up():
+    async def scenario():
+        replica = Replica(Server())
+        await replica.begin(SHOP)
+        await replica.begin(BANK, continues=True)
+        assert replica.lists.begun == [["shop/web"]]
+        await replica.reconciling.end(SHOP)
+        assert replica.lists.forgotten == [["shop/web"]]
+        await replica.stop()
+        assert replica.lists.forgotten[1:] == [sorted(f"{each}/web" for each in NAMESPACES)]
+
+    virtual_time.run(scenario())

@@ -192,20 +192,6 @@ def test_only_the_autoscalers_of_owned_shards_are_reconciled_and_shown():
     virtual_time.run(scenario())
 
 
-def test_what_other_replicas_have_written_is_listed_and_forgotten_when_a_shard_is_given_up():
-    async def scenario():
-        replica = Replica(Server())
-        await replica.begin(SHOP)
-        await replica.begin(BANK, continues=True)
-        assert replica.lists.begun == [["shop/web"]]
-        await replica.reconciling.end(SHOP)
-        assert replica.lists.forgotten == [["shop/web"]]
-        await replica.stop()
-        assert replica.lists.forgotten[1:] == [sorted(f"{each}/web" for each in NAMESPACES)]
-
-    virtual_time.run(scenario())
-
-
 def test_an_autoscaler_that_is_taken_over_is_reconciled_at_once():
     async def scenario():
         replica = Replica(Server())
