@@ -29,6 +29,7 @@ from tests.simulation.spoiled_responses import spoiled
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
+from wire.kube.metadata_only import METADATA_LIST
 
 AUTOSCALERS = ("loadautoscalers", "horizontalpodautoscalers")
 UPGRADED_AT_SECONDS = 150.0
@@ -251,14 +252,18 @@ class ApiServer:
             raise ApiError(404, "NotFound", "the server could not find the requested resource")
         namespace = parts[parts.index("namespaces") + 1] if "namespaces" in parts else ""
         if parts[-1] == plural:
-            limit = min(self._page_max, int(request.params.get("limit", self._page_max)))
-            token = request.params.get("continue", "")
-            listed = self._cluster[plural].listed(namespace, limit, token)
-            if plural == MEMORIES:
-                self.memories.note_read(request, listed)
-            return Response(body=listed)
+            return Response(body=self._listed(request, plural, namespace))
         self._cluster[plural].find(namespace, parts[-1])
         return Response(body=self._cluster[plural].encoded(namespace, parts[-1]))
+
+    def _listed(self, request: Request, plural: str, namespace: str) -> bytes:
+        limit = min(self._page_max, int(request.params.get("limit", self._page_max)))
+        listed = self._cluster[plural].listed(namespace, limit, request.params.get("continue", ""))
+        if plural == MEMORIES:
+            self.memories.note_read(request, listed)
+        if plural == "deployments" and METADATA_LIST not in request.headers.get("accept", ""):
+            self._journal.note_listed_targets(request.sent_at, request.process, listed)
+        return listed
 
     def _version(self) -> Response:
         """The control plane is upgraded while HPAs are scaled, which must change no replica count."""
@@ -371,15 +376,7 @@ def _verb(request: Request) -> str:
     measured = metric_of(request)
     if measured is not None:
         return f"{request.method} {measured.group}"
-    for known in (
-        "scale",
-        "leases",
-        "events",
-        *AUTOSCALERS,
-        MEMORIES,
-        "pods",
-        "deployments",
-    ):
+    for known in ("scale", "leases", "events", *AUTOSCALERS, MEMORIES, "pods", "deployments"):
         if known in parts:
             return f"{'WATCH' if request.is_watch else request.method} {known}"
     return f"{request.method} {request.path}"

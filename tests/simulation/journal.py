@@ -293,6 +293,12 @@ class Journal:
         versions = self.targets[target]
         return next((each for each in reversed(versions) if each.version == version), versions[-1])
 
+    def note_listed_targets(self, at: float, process: str, listed: bytes) -> None:
+        """A LIST of whole objects shows the scale of each of them."""
+        for each in msgspec.json.decode(listed)["items"]:
+            target = f"{each['metadata']['namespace']}/{each['metadata']['name']}"
+            self.target_requests.append(TargetRequest(at=at, process=process, target=target))
+
     def scale_writes(self, process: str, target: str) -> list[float]:
         """When this process has sent requests to write the scale of the target."""
         return [

@@ -31,7 +31,7 @@ def test_a_crash_between_a_scale_and_its_status_makes_no_wrong_scale(
     for crash in crashes(scenario, undisturbed):
         verdict = simulate(seed, [crash], scenario=scenario)
         assert not between(verdict.journal, crash), "the status was written before the crash"
-        assert "\n".join(described(verdict) if verdict.violations else ()) == ""
+        assert "\n".join(described(verdict, verdict) if verdict.violations else ()) == ""
 
 
 def crashes(scenario: Scenario, undisturbed: Journal) -> Iterator[Fault]:

@@ -18,14 +18,14 @@ CHUNK = 10
 def test_without_faults_a_target_is_within_the_bounds_of_an_active_schedule(first: int) -> None:
     for seed in range(first, first + CHUNK):
         verdict = simulate(seed, (), scenario=with_fields(seed, "window"))
-        assert not verdict.violations, "\n".join(described(verdict))
+        assert not verdict.violations, "\n".join(described(verdict, verdict))
 
 
 @pytest.mark.parametrize("first", range(0, 10, CHUNK))
 def test_a_target_is_within_the_bounds_of_a_schedule_while_clocks_change(first: int) -> None:
     for seed in range(first, first + CHUNK):
         verdict = simulate(seed, (), scenario=with_dates(seed, "window"))
-        assert not verdict.violations, "\n".join(described(verdict))
+        assert not verdict.violations, "\n".join(described(verdict, verdict))
 
 
 @pytest.mark.parametrize("first", range(0, 10, CHUNK))
@@ -34,7 +34,7 @@ def test_no_fault_leads_outside_of_the_bounds_of_schedules(first: int) -> None:
         scenario = with_fields(seed, "window")
         faults = faults_with_fields(scenario)
         verdict = simulate(seed, faults, scenario=scenario)
-        assert not verdict.violations, "\n".join(described(verdict))
+        assert not verdict.violations, "\n".join(described(verdict, verdict))
 
 
 def test_a_write_outside_of_the_bounds_of_a_schedule_is_found() -> None:
