@@ -50,7 +50,7 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 	@$(BIN)/python -m testbed build $(DEMO_ASSETS)
 	@$(BIN)/python -m testbed demo
 
-test: check assets  ## Run `check`, then conformance vectors, the simulation, real processes, and a real control plane (about 35 minutes on two cores)
+test: check assets  ## Run `check`, then conformance vectors, the simulation, real processes, and a real control plane (about 26 minutes on two cores)
 	@$(MAKE) --no-print-directory -j2 simulated real
 
 # What needs a processor runs beside what waits for programs most of the time, and gives way to it.

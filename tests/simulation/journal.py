@@ -250,6 +250,8 @@ class Journal:
         self.restores: list[Restored] = []
         self.clocks_stepped: list[ClockStepped] = []
         self.target_requests: list[TargetRequest] = []
+        self.listed_targets: list[TargetRequest] = []
+        """Reads of scales by a LIST, which are not part of a reconcile."""
         self.targets: dict[str, list[TargetVersion]] = defaultdict(list)
         self.pods: dict[str, list[PodList]] = defaultdict(list)
         self.scale_requests: list[ScaleRequested] = []
@@ -297,7 +299,7 @@ class Journal:
         """A LIST of whole objects shows the scale of each of them."""
         for each in msgspec.json.decode(listed)["items"]:
             target = f"{each['metadata']['namespace']}/{each['metadata']['name']}"
-            self.target_requests.append(TargetRequest(at=at, process=process, target=target))
+            self.listed_targets.append(TargetRequest(at=at, process=process, target=target))
 
     def scale_writes(self, process: str, target: str) -> list[float]:
         """When this process has sent requests to write the scale of the target."""

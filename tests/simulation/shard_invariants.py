@@ -56,7 +56,7 @@ def written_once(run: Run) -> Iterator[Violation]:
             claimed_at = _claimed_at(run, plan, after)
             since = claimed_at if before.sent_at < claimed_at else before.at
             reads = [
-                each for each in run.journal.target_requests
+                each for each in (*run.journal.target_requests, *run.journal.listed_targets)
                 if each.target == plan.key and each.process == after.process and not each.is_write
                 and since <= each.at <= after.sent_at
             ]  # fmt: skip
