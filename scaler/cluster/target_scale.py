@@ -141,14 +141,7 @@ async def resources_of(mapper: RestMapper, group: str, kind: str) -> list[GroupV
 
 def scale_path(resource: GroupVersionResource, namespace: str, name: str) -> str:
     """Of the Scale of one object."""
-    return f"{collection_path(resource, namespace)}/{quote(name, safe='')}/scale"
-
-
-def collection_path(resource: GroupVersionResource, namespace: str = "") -> str:
-    """Of all objects of a namespace, by default of all namespaces."""
-    group, version, plural = resource
-    root = f"/apis/{group}/{version}" if group else f"/api/{version}"
-    return f"{root}/namespaces/{namespace}/{plural}" if namespace else f"{root}/{plural}"
+    return f"{resource.path(namespace)}/{quote(name, safe='')}/scale"
 
 
 def decoded_scale(path: str, body: bytes) -> TargetScale:

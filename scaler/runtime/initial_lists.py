@@ -21,7 +21,7 @@ from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
 from scaler.cluster.scale_of_object import BUILT_IN, ScaleOf, of_custom_resources
 from scaler.cluster.status import stored_memory
-from scaler.cluster.target_scale import TargetScale, collection_path, group_of, scale_path, viewed
+from scaler.cluster.target_scale import TargetScale, group_of, scale_path, viewed
 from scaler.runtime.target_versions import TargetVersions
 from wire.api import kube_json
 from wire.api.meta import ObjectMeta
@@ -205,7 +205,7 @@ class InitialLists:
         scale_of = await self._scale_of(resource)
         if scale_of is None:
             return
-        collection = collection_path(resource, folder)
+        collection = resource.path(folder)
         there = await self._versions.objects(collection)
         if there is None or not _are_many(needed, there):
             return

@@ -21,6 +21,12 @@ class GroupVersionResource(NamedTuple):
     def __str__(self) -> str:
         return f"{self.group}/{self.version}, Resource={self.resource}"
 
+    def path(self, namespace: str = "") -> str:
+        """The path of the collection; of all namespaces when none is given."""
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        inside = f"/namespaces/{namespace}" if namespace else ""
+        return f"{root}{inside}/{self.resource}"
+
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True):
     """What discovery says of one resource in one version; subresources by name (`scale`, `status`)."""
@@ -42,9 +48,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
 
     def path(self, namespace: str = "") -> str:
         """The path of the collection; of all namespaces when none is given."""
-        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        inside = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
-        return f"{root}{inside}/{self.name}"
+        return self.gvr.path(namespace if self.namespaced else "")
 
 
 class GroupVersion(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ import pytest
 
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.cluster.scales import Scales
+from scaler.control.reconcile import every
 from scaler.runtime.initial_lists import DEFINITIONS, SECONDS_MAX, InitialLists
 from tests.fakes import virtual_time
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
@@ -56,10 +57,6 @@ def of(name, kind="Deployment", api_version="apps/v1", **metadata):
     found = scaled(api_version, kind, name)
     known = {"name": name, "uid": f"u-{name}", "resource_version": "7", **metadata}
     return msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, **known))
-
-
-def every(_):
-    return True
 
 
 ALL = [of(name) for name in NAMES]
