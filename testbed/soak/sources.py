@@ -74,7 +74,7 @@ SOURCES: Final = (
         environment={"PYTHONHASHSEED": "0"},
         numbers=1,
         turn_seconds=60.0,
-        weight=2.0,
+        weight=5.0,
     ),
     _scaler(()),
     _scaler(("--hpa",)),
