@@ -36,7 +36,13 @@ class _StoredStatus(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def known_replicas(self) -> tuple[int, ...]:
-        """The counts that the target may have had when it was written; after a rescale, only the desired one."""
+        """The counts that the target may have had when it was written; after a rescale, only the desired one.
+
+        Empty if the Scale has never been read: then both are 0, and nothing was recommended.
+        """
+        was_recommended = self.history is not None and self.history.recommendations is not None
+        if not (self.desired_replicas or self.current_replicas or was_recommended):
+            return ()
         if any(each.reason == RESCALED for each in self.conditions or ()):
             return (self.desired_replicas,)
         return self.desired_replicas, self.current_replicas

@@ -59,6 +59,16 @@ def test_a_stored_memory_knows_the_counts_of_the_status():
     assert stored_memory(body).known_replicas == (5, 2)
 
 
+def test_a_stored_memory_of_a_target_whose_scale_was_never_read_knows_no_count():
+    """Else a restart would count all replicas as added now, and the policies would allow no more for a period."""
+    assert stored(Memory(recommendations=None)).known_replicas == ()
+
+
+def test_a_stored_memory_of_a_target_that_was_read_without_replicas_knows_zero():
+    step = Recommendation(replicas=0, since_unix_seconds=1.0, until_unix_seconds=2.0)
+    assert stored(Memory(recommendations=(step,))).known_replicas == (0, 0)
+
+
 def test_after_a_rescale_a_stored_memory_knows_only_the_count_that_was_set():
     rescaled = Condition(type="AbleToScale", status="True", reason="SucceededRescale")
     status = AutoscalerStatus(current_replicas=2, desired_replicas=5, conditions=(rescaled,))

@@ -250,3 +250,17 @@ async def test_a_write_that_was_not_sent_uses_up_no_policy_when_a_user_makes_the
     assert world.replicas == 1
     world.scaled(3)
     assert await world.sync(90) == 5
+
+
+@BOTH_KINDS
+async def test_replicas_that_were_there_before_the_scale_could_be_read_use_up_nothing_after_a_restart(
+    kind,
+):
+    world = limited(kind)
+    world.scaled(6)
+    scale = world.kube.answers[SCALE_PATH]
+    world.kube.answers[SCALE_PATH] = Unavailable("no route")
+    await world.sync(90)
+    world.restart()
+    world.kube.answers[SCALE_PATH] = scale
+    assert await world.sync(90) == 8
