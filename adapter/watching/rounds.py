@@ -71,11 +71,12 @@ class RoundListener(Protocol):
 class Watched:
     """A request, and its newest response. `version` changes with the response; 0 before the first."""
 
-    __slots__ = ("body", "code", "has_own_query", "known", "refused_until_seconds", "size_bytes", "users", "values", "version")  # fmt: skip
+    __slots__ = ("body", "code", "has_new_user", "has_own_query", "known", "refused_until_seconds", "size_bytes", "users", "values", "version")  # fmt: skip
 
     def __init__(self, known: KnownRequest) -> None:
         self.known = known
         self.users = 0
+        self.has_new_user = False
         self.version = 0
         self.code = 0
         self.body = b""
@@ -90,10 +91,12 @@ class Watched:
         return WATCHED_BYTES + COPIES * len(self.body)
 
     def become(self, code: int, values: object, encoded: Callable[[], bytes]) -> None:
-        """Take a response. One that differs only in the timestamps of its values is the same."""
-        if self.version and (code, values) == (self.code, self.values):
+        """Take a response. One that differs only in the timestamps of its values is the same, but a new user gets its timestamps."""
+        is_same = self.version > 0 and (code, values) == (self.code, self.values)
+        if is_same and not self.has_new_user:
             return
-        self.version += 1
+        self.version += not is_same
+        self.has_new_user = False
         self.code, self.values, self.body = code, values, encoded()
 
 
@@ -159,6 +162,7 @@ class Rounds:
             watched = self._watched[known.request] = Watched(known)
             telemetry.WATCHED.set(len(self._watched))
         watched.users += 1
+        watched.has_new_user = True
         return watched
 
     def release(self, watched: Watched) -> None:
