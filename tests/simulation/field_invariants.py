@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from tests.simulation.api_server import proposal
+from tests.simulation.creations import created
 from tests.simulation.end_invariants import INVARIANTS
-from tests.simulation.history_invariants import ROUNDING_SECONDS, created
+from tests.simulation.history_invariants import ROUNDING_SECONDS
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.metrics_apis import EXTERNAL

@@ -14,6 +14,7 @@ from scaler.algorithm.restart import TAKE_OVER_SECONDS
 from tests.hpa_model.normalization import Changed, Remembered, limit
 from tests.simulation.api_server import proposal
 from tests.simulation.clock_skew import SKEW_SECONDS, Skew, Skews
+from tests.simulation.creations import created, known_by, remembered_changes
 from tests.simulation.faults import Fault
 from tests.simulation.invariants import Run, Violation, deadline_seconds
 from tests.simulation.journal import Measurement, ScaleWritten
@@ -43,7 +44,8 @@ def stabilized(run: Run) -> Iterator[Violation]:
             current = written.read.replicas
             if written.target != plan.key or written.after >= current or run.is_forced(written):
                 continue
-            since = max(written.at - window + ROUNDING_SECONDS, created(run, plan, written.at))
+            known_at = known_by(run, created(run, plan, written.at))
+            since = max(written.at - window + ROUNDING_SECONDS, known_at)
             highest = max(
                 (
                     n
@@ -71,18 +73,6 @@ def window_of(run: Run, plan: AutoscalerPlan) -> float:
         return window
     removed = any(not each.has_behavior for each in run.journal.bounds if each.target == plan.key)
     return min(window, plan.down.window_seconds) if removed else float(plan.down.window_seconds)
-
-
-def created(run: Run, plan: AutoscalerPlan, at: float) -> float:
-    """When the autoscaler that exists at this moment was created: an earlier one of its name does not count."""
-    key = f"{run.scenario.kind.plural}/{plan.key}"
-    created, existed = 0.0, False
-    for each in run.journal.bounds:
-        if each.key == key and each.at <= at:
-            if each.exists and not existed:
-                created = each.at
-            existed = each.exists
-    return created
 
 
 def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]]:
@@ -214,11 +204,12 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
             continue
         changes = [
             each for each in run.journal.scales
-            if each.target == plan.key and each.at < written.sent_at
-            and each.at > created(run, plan, written.at) and not _is_by_rival(run, plan, each)
+            if each.target == plan.key and each.at < written.sent_at and not _is_by_rival(run, plan, each)
         ]  # fmt: skip
-        is_unread = _began_without_memories(run, written)
-        known = [changes, _own(changes, written)] if is_unread else [changes]
+        known = list(remembered_changes(run, plan, written.sent_at, changes))
+        changes = known[0]
+        if _began_without_memories(run, written):
+            known.append(_own(changes, written))
         lost = lost_memories(run, plan.key)
         if lost:
             known.append(

@@ -8,7 +8,8 @@ from itertools import takewhile
 import msgspec
 
 from scaler.cluster.memories.scaling_memory import OBJECT_BYTES_MAX
-from tests.simulation.history_invariants import ROUNDING_SECONDS, created, window_of
+from tests.simulation.creations import created
+from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import MemoryRead, MemoryStored, TargetRequest, Warned
 from tests.simulation.scenario import AutoscalerPlan

@@ -73,6 +73,7 @@ def _restore(fault: Fault, world: "World") -> None:
     world.cut_all()
     for workload in world.server.workloads.values():
         workload.restored()
+    _delete_again(world)
     if NEW_UIDS in fault.where:
         _create_again(world)
     now = world.timeline.now
@@ -89,6 +90,16 @@ def _existing(world: "World") -> dict[tuple[str, str], Document]:
         for plural in AUTOSCALERS
         for found in world.cluster[plural].objects.values()
     }
+
+
+def _delete_again(world: "World") -> None:
+    """Users who have deleted the second autoscaler of a target do so again, or the target would never be scaled."""
+    for fault in world.faults:
+        if fault.kind == "rival" and fault.at + fault.seconds <= world.timeline.now:
+            namespace, _, name = f"{fault.where}-rival".partition("/")
+            for plural in AUTOSCALERS:
+                if (namespace, name) in world.cluster[plural].objects:
+                    world.cluster[plural].delete(namespace, name)
 
 
 def _create_again(world: "World") -> None:

@@ -12,8 +12,9 @@ import msgspec
 
 from tests.hpa_model.normalization import Changed, Recommended, Remembered, normalized
 from tests.simulation.cluster import Document
+from tests.simulation.creations import created, created_as_known
 from tests.simulation.fields import Fields
-from tests.simulation.history_invariants import ROUNDING_SECONDS, created, window_of
+from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Bounds, ScaleWritten, TargetVersion
 from tests.simulation.reconciles import Reconcile, reconciles_of, wanted
@@ -231,13 +232,16 @@ def _range(
     spec: Document = {
         **bounds.spec, "minReplicas": bounds.min_replicas, "maxReplicas": bounds.max_replicas,
     }  # fmt: skip
-    since = created(run, of.plan, at)
-    # Ages are in whole seconds, and of clocks that were stepped whatever they say.
-    now = since if run.journal.clocks_stepped else at - ROUNDING_SECONDS
     found = [
-        normalized(count, current, spec, known, now=now, window_seconds=run.scenario.window)
+        normalized(
+            count, current, spec, known,
+            # Ages are in whole seconds, and of clocks that were stepped whatever they say.
+            now=since if run.journal.clocks_stepped else at - ROUNDING_SECONDS,
+            window_seconds=run.scenario.window,
+        )
+        for since in created_as_known(run, of.plan, at)
         for known in of.history.alternatives(since, at)
-    ]
+    ]  # fmt: skip
     return min(found), max(found)
 
 

@@ -1,0 +1,50 @@
+"""When autoscalers were created, and until when a process may know only an earlier one of the same name."""
+
+from collections.abc import Iterator, Sequence
+
+from tests.simulation.invariants import Run
+from tests.simulation.journal import ScaleWritten
+from tests.simulation.scenario import AutoscalerPlan
+
+
+def created(run: Run, plan: AutoscalerPlan, at: float) -> float:
+    """When the autoscaler that exists at this moment was created: an earlier one of its name does not count."""
+    key = f"{run.scenario.kind.plural}/{plan.key}"
+    created, existed = 0.0, False
+    for each in run.journal.bounds:
+        if each.key == key and each.at <= at:
+            if each.exists and not existed:
+                created = each.at
+            existed = each.exists
+    return created
+
+
+def created_as_known(run: Run, plan: AutoscalerPlan, at: float) -> tuple[float, ...]:
+    """When the autoscaler was created that a process knows at this moment: it may not know yet that there is another one."""
+    latest = created(run, plan, at)
+    if latest <= run.news_since(at):
+        return (latest,)
+    return (latest, created(run, plan, run.news_since(at)))
+
+
+def known_by(run: Run, created_at: float) -> float:
+    """When every process knows that the autoscaler was created again. What it does until then may be forgotten."""
+    at = created_at
+    if not created_at:
+        return at  # the first one exists before any process
+    while created_at > run.news_since(at) and at < run.scenario.end:
+        at += 1.0
+    return at
+
+
+def remembered_changes(
+    run: Run, plan: AutoscalerPlan, at: float, changes: Sequence[ScaleWritten]
+) -> Iterator[list[ScaleWritten]]:
+    """Of the changes of a target: those that a process may remember of the autoscaler that it knows at this moment."""
+    for since in created_as_known(run, plan, at):
+        yield [each for each in changes if each.at > since]
+    latest = created(run, plan, at)
+    until = min(known_by(run, latest), at)
+    for forgotten in changes:
+        if latest < forgotten.at <= until:
+            yield [each for each in changes if each.at > forgotten.at]

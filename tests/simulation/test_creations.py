@@ -1,0 +1,73 @@
+"""Until when a process may remember an earlier autoscaler of the same name, and when it knows the new one."""
+
+import pytest
+
+from tests.simulation.creations import created_as_known, known_by, remembered_changes
+from tests.simulation.faults import Fault
+from tests.simulation.invariants import BACKOFF_SECONDS, WATCH_SECONDS, Run
+from tests.simulation.journal import Bounds, Journal, ScaleWritten, TargetVersion
+from tests.simulation.scenario import made_from
+
+SCENARIO = made_from(0)
+PLAN = SCENARIO.autoscalers[0]
+# The autoscaler is deleted at 100 s with its CRD, and created again at 160 s, when it can be served again.
+DELETED_AT, CREATED_AT = 100.0, 160.0
+OUTAGE = Fault(kind="crd", at=DELETED_AT, seconds=CREATED_AT - DELETED_AT, how="deleted")
+FIRST_READ_AT = CREATED_AT + BACKOFF_SECONDS
+
+
+@pytest.fixture
+def run() -> Run:
+    return a_run(OUTAGE)
+
+
+def a_run(*faults: Fault) -> Run:
+    journal = Journal(())
+    for at, exists in ((0.0, True), (DELETED_AT, False), (CREATED_AT, True)):
+        journal.bounds.append(
+            Bounds(
+                at=at, key=f"{SCENARIO.kind.plural}/{PLAN.key}", target=PLAN.key, min_replicas=1,
+                max_replicas=9, spec={}, exists=exists,
+            )
+        )  # fmt: skip
+    return Run(scenario=SCENARIO, faults=faults, journal=journal)
+
+
+def change(at: float) -> ScaleWritten:
+    """At this moment, one replica is added to the target."""
+    read = TargetVersion(at=at, version="1", replicas=1, pods=1)
+    return ScaleWritten(
+        at=at, sent_at=at, process="scaler-a.1", target=PLAN.key, before=1, after=2, read=read
+    )
+
+
+def times(run: Run, at: float, *changes: float) -> list[list[float]]:
+    found = remembered_changes(run, PLAN, at, [change(each) for each in changes])
+    return [[each.at for each in remembered] for remembered in found]
+
+
+def test_a_process_that_cannot_watch_may_know_the_autoscaler_that_is_gone(run):
+    assert created_as_known(run, PLAN, CREATED_AT + 1) == (CREATED_AT, 0.0)
+
+
+def test_after_the_longest_backoff_only_the_new_one_is_known(run):
+    at = FIRST_READ_AT + 2 * SCENARIO.period + 10
+    assert created_as_known(run, PLAN, at) == (CREATED_AT,)
+    assert FIRST_READ_AT <= known_by(run, CREATED_AT) <= at
+
+
+def test_without_a_fault_the_new_one_is_known_at_once():
+    assert known_by(a_run(), CREATED_AT) <= CREATED_AT + 2 * WATCH_SECONDS
+
+
+def test_the_first_autoscaler_is_known_from_the_beginning(run):
+    assert known_by(run, 0.0) == 0.0
+
+
+def test_changes_of_the_autoscaler_that_is_gone_count_until_the_new_one_is_known(run):
+    assert times(run, CREATED_AT + 1, 50.0, 120.0) == [[], [50.0, 120.0]]
+
+
+def test_what_is_changed_before_the_new_one_is_known_may_be_forgotten(run):
+    at = FIRST_READ_AT + 2 * SCENARIO.period + 10
+    assert times(run, at, 120.0, CREATED_AT + 20, at - 1) == [[CREATED_AT + 20, at - 1], [at - 1]]
