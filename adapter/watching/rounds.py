@@ -92,10 +92,10 @@ class Watched:
 
     def become(self, code: int, values: object, encoded: Callable[[], bytes]) -> None:
         """Take a response. One that differs only in the timestamps of its values is the same, but a new user gets its timestamps."""
-        is_same = self.version > 0 and (code, values) == (self.code, self.values)
-        if is_same and not self.has_new_user:
+        has_changed = self.version == 0 or (code, values) != (self.code, self.values)
+        if not (has_changed or self.has_new_user):
             return
-        self.version += not is_same
+        self.version += has_changed
         self.has_new_user = False
         self.code, self.values, self.body = code, values, encoded()
 

@@ -48,3 +48,16 @@ def remembered_changes(
     for forgotten in changes:
         if latest < forgotten.at <= until:
             yield [each for each in changes if each.at > forgotten.at]
+
+
+def left_at_zero_since(run: Run, plan: AutoscalerPlan) -> float | None:
+    """Since when the target is at a zero which a process has set that knew only an earlier HPA: the new one takes it for a user's.
+
+    So does kube-controller-manager. None if its target is not at such a zero in the end.
+    """
+    last = run.journal.targets[plan.key][-1]
+    created_at = created(run, plan, run.scenario.end)
+    is_unknown = created_at <= last.at <= known_by(run, created_at)
+    if run.scenario.kind.knows_who_set_zero or last.replicas or not (created_at and is_unknown):
+        return None
+    return last.at

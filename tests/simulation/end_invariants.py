@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tests.simulation.api_server import proposal
+from tests.simulation.creations import left_at_zero_since
 from tests.simulation.history_invariants import INVARIANTS, TOLERANCE, limit_of, window_of
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.metrics_apis import CANDIDATE_RATIO, RESOURCE, UNITS_PER_REPLICA
@@ -23,6 +24,8 @@ def where_undisturbed(run: Run) -> Iterator[Violation]:
         if len(bounds) != 1 or skewed or plan.fields.is_dry_run:
             continue
         if _has_just_rolled_out(run, plan) or _is_limited(run, plan):
+            continue
+        if left_at_zero_since(run, plan) is not None:
             continue
         load, low, high = plan.load.values[-1], bounds[0].min_replicas, bounds[0].max_replicas
         wanted = min(max(proposal(load), low), high)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from tests.simulation.budget_invariants import INVARIANTS
+from tests.simulation.creations import left_at_zero_since
 from tests.simulation.faults import FIRST_FAULT_SECONDS, METRIC_SOURCES, Fault
 from tests.simulation.invariants import (
     EVERYTHING,
@@ -68,7 +69,9 @@ def _unseen(run: Run, plan: AutoscalerPlan, longest: float) -> list[tuple[float,
     """When the servers see nothing of a reconcile: also with streamed metrics, as long as the scale stays."""
     if plan.fields.is_dry_run or run.scenario.is_streamed:
         return [(0.0, EVERYTHING)]
-    return suspended(run, plan, longest)
+    off_since = left_at_zero_since(run, plan)
+    off = [] if off_since is None else [(off_since, EVERYTHING)]
+    return suspended(run, plan, longest) + off
 
 
 def suspended(run: Run, plan: AutoscalerPlan, longest: float) -> list[tuple[float, float]]:

@@ -8,7 +8,7 @@ from itertools import takewhile
 import msgspec
 
 from scaler.cluster.memories.scaling_memory import OBJECT_BYTES_MAX
-from tests.simulation.creations import created
+from tests.simulation.creations import created, known_by
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import MemoryRead, MemoryStored, TargetRequest, Warned
@@ -63,7 +63,8 @@ def memory_kept(run: Run) -> Iterator[Violation]:
     """What was stored of an HPA that still exists is there for the next process that scales it."""
     for start in _starts(run):
         stored = start.stored
-        if stored is None or stored.is_damage or stored.at < created(run, start.plan, stored.at):
+        known_at = known_by(run, created(run, start.plan, stored.at)) if stored is not None else 0.0
+        if stored is None or stored.is_damage or stored.at <= known_at:
             continue
         if stored.replicas is None:
             yield Violation(
@@ -149,12 +150,15 @@ def _starts(run: Run) -> Iterator[Start]:
 def _continues(run: Run, start: Start) -> bool:
     """Whether the process has not claimed the namespace again since it reconciled the HPA before.
 
-    A user has deleted its Lease, so that another one could claim it: it goes on with what it knows until it notices.
+    A user has deleted its Lease, so that another one could claim it: it goes on with what it knows until it notices. Or a
+    restore has given it back a Lease that it had before, which does not show that another one has claimed it meanwhile.
     """
     first = start.first
+    is_given_back = any(each.at == start.claimed_at for each in run.journal.restores)
     return any(
         (each.process, each.target) == (first.process, first.target)
-        and start.claimed_at <= each.at < first.at
+        and (is_given_back or start.claimed_at <= each.at)
+        and each.at < first.at
         for each in run.journal.target_requests
     )
 
@@ -169,7 +173,7 @@ def _start(run: Run, plan: AutoscalerPlan, first: TargetRequest) -> Start:
     until = reads[-1].at if reads else claimed_at
     since = created(run, plan, first.at)
     stored = _last(run, plan.key, until)
-    if stored is not None and stored.at < since:
+    if stored is not None and stored.at <= known_by(run, since):
         stored = None  # of an earlier HPA of its name
     return Start(
         plan=plan, first=first, claimed_at=claimed_at, read=reads[-1] if reads else None, stored=stored,

@@ -1,8 +1,15 @@
 """Until when a process may remember an earlier autoscaler of the same name, and when it knows the new one."""
 
+import msgspec
 import pytest
 
-from tests.simulation.creations import created_as_known, known_by, remembered_changes
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
+from tests.simulation.creations import (
+    created_as_known,
+    known_by,
+    left_at_zero_since,
+    remembered_changes,
+)
 from tests.simulation.faults import Fault
 from tests.simulation.invariants import BACKOFF_SECONDS, WATCH_SECONDS, Run
 from tests.simulation.journal import Bounds, Journal, ScaleWritten, TargetVersion
@@ -21,16 +28,16 @@ def run() -> Run:
     return a_run(OUTAGE)
 
 
-def a_run(*faults: Fault) -> Run:
-    journal = Journal(())
+def a_run(*faults: Fault, kind: WatchedKind = LOAD_AUTOSCALERS) -> Run:
+    scenario, journal = msgspec.structs.replace(SCENARIO, kind=kind), Journal(())
     for at, exists in ((0.0, True), (DELETED_AT, False), (CREATED_AT, True)):
         journal.bounds.append(
             Bounds(
-                at=at, key=f"{SCENARIO.kind.plural}/{PLAN.key}", target=PLAN.key, min_replicas=1,
+                at=at, key=f"{kind.plural}/{PLAN.key}", target=PLAN.key, min_replicas=1,
                 max_replicas=9, spec={}, exists=exists,
             )
         )  # fmt: skip
-    return Run(scenario=SCENARIO, faults=faults, journal=journal)
+    return Run(scenario=scenario, faults=faults, journal=journal)
 
 
 def change(at: float) -> ScaleWritten:
@@ -71,3 +78,20 @@ def test_changes_of_the_autoscaler_that_is_gone_count_until_the_new_one_is_known
 def test_what_is_changed_before_the_new_one_is_known_may_be_forgotten(run):
     at = FIRST_READ_AT + 2 * SCENARIO.period + 10
     assert times(run, at, 120.0, CREATED_AT + 20, at - 1) == [[CREATED_AT + 20, at - 1], [at - 1]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "zero_at", "replicas", "expected"),
+    [
+        pytest.param(HORIZONTAL_POD_AUTOSCALERS, CREATED_AT + 5, 0, CREATED_AT + 5, id="unknown"),
+        pytest.param(HORIZONTAL_POD_AUTOSCALERS, CREATED_AT + 5, 1, None, id="not at zero"),
+        pytest.param(HORIZONTAL_POD_AUTOSCALERS, 400.0, 0, None, id="a zero of the new one"),
+        pytest.param(LOAD_AUTOSCALERS, CREATED_AT + 5, 0, None, id="a LoadAutoscaler leaves it"),
+    ],
+)
+def test_a_zero_of_a_process_that_knew_only_an_earlier_hpa_stays(kind, zero_at, replicas, expected):
+    run = a_run(OUTAGE, kind=kind)
+    run.journal.targets[PLAN.key] = [
+        TargetVersion(at=zero_at, version="1", replicas=replicas, pods=replicas)
+    ]
+    assert left_at_zero_since(run, PLAN) == expected

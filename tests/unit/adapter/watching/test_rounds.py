@@ -100,12 +100,10 @@ async def test_equal_requests_of_several_clients_are_evaluated_once_per_round():
 
 
 async def test_a_new_user_of_a_watched_request_gets_the_timestamps_of_its_first_round():
-    """For the others, it is the same response."""
     world = World()
     first = world.rounds.watch(request())
     await world.rounds.round()
-    version, before = first.version, first.body
-    world.answers.responses["queue"] = document("1", second=20)
+    version, before, world.answers.responses["queue"] = first.version, first.body, document("1", second=20)  # fmt: skip
     await world.rounds.round()
     assert first.body == before
     world.rounds.watch(request())
