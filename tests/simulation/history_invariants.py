@@ -89,7 +89,7 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         if each.target == plan.key
         and each.value is not None
         and not each.is_streamed
-        and _leads(run, each)
+        and _owner(run, each) in ("", each.process)
         and not run.may_have_rival(each.target, each.at)
         and each.at - each.sent_at < deadline_seconds(run, plan)
     ]
@@ -99,7 +99,9 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         kept = [
             (each, n)
             for each, n in of_life
-            if not _died_soon(run, each) and not _could_not_be_stored(run, plan, each)
+            if _owner(run, each) == each.process
+            and not _died_soon(run, each)
+            and not _could_not_be_stored(run, plan, each)
         ]
         found += [(each.at, each.at, n) for each, n in kept]
         # What was recommended later, on streamed metrics, is not seen.
@@ -169,9 +171,10 @@ def _fails_to_store(run: Run, fault: Fault) -> bool:
     return fault.kind == "api" or (fault.kind, fault.where) == ("writes", store)
 
 
-def _leads(run: Run, measured: Measurement) -> bool:
+def _owner(run: Run, measured: Measurement) -> str:
+    """Of its namespace; empty if a user has taken the Lease away, which the process that had it does not know yet."""
     namespace = measured.target.partition("/")[0]
-    return run.journal.owner_of(namespace, measured.at) == measured.process
+    return run.journal.owner_of(namespace, measured.at)
 
 
 def _recommendation(run: Run, measured: Measurement) -> int:

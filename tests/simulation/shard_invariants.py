@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from tests.simulation.field_invariants import INVARIANTS
 from tests.simulation.invariants import Run, Violation
-from tests.simulation.journal import Disturbed, ScaleWritten
+from tests.simulation.journal import Disturbed, Measurement, ScaleWritten
 from tests.simulation.liveness_invariants import suspended
 from tests.simulation.scenario import AutoscalerPlan
 
@@ -19,7 +19,8 @@ SETTLING_SECONDS = 90.0
 def taken_over(run: Run) -> Iterator[Violation]:
     """While another replica is undisturbed, every target is reconciled again within the time of a Lease and one period.
 
-    With streamed metrics, no request shows a reconcile of a scale that stays, but only the LIST with which a process begins.
+    A process begins with LISTs of the scales, so that its first reconcile requests metrics only. With streamed metrics, no request
+    shows the reconcile of a scale that stays: then a LIST is enough.
     """
     scenario = run.scenario
     if any(each.kind not in STOPPING for each in run.faults):
@@ -35,13 +36,13 @@ def taken_over(run: Run) -> Iterator[Violation]:
             if any(disturbed.at < end for _, end in suspended(run, plan, longest)):
                 continue
             owner = run.journal.owner_of(plan.namespace, disturbed.at).partition(".")[0]
-            if scenario.is_streamed and owner != disturbed.replica:
+            if plan.fields.is_dry_run or (scenario.is_streamed and owner != disturbed.replica):
                 continue
             moments = [
                 each.at
                 for each in (
                     *run.journal.target_requests,
-                    *(run.journal.listed_targets if scenario.is_streamed else ()),
+                    *(run.journal.listed_targets if scenario.is_streamed else _measured(run)),
                 )
                 if each.target == plan.key and disturbed.at < each.at <= until
             ]  # fmt: skip
@@ -50,6 +51,10 @@ def taken_over(run: Run) -> Iterator[Violation]:
                     invariant="taken over", at=disturbed.at,
                     what=f"{plan.key} was not reconciled for {longest:.0f} s after {disturbed.replica} was disturbed",
                 )  # fmt: skip
+
+
+def _measured(run: Run) -> list[Measurement]:
+    return [each for each in run.journal.measurements if not each.is_streamed]
 
 
 def written_once(run: Run) -> Iterator[Violation]:

@@ -149,12 +149,25 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
             before, latest = counts, each.at
             wanted_at.append((each.at, counts))
     recommended += _stored_last(run, plan, wanted_at)
+    recommended += _found_outside_of_bounds(run, plan, reconciles)
     changed = [
         Changed(each.at, each.after - each.read.replicas)
         for each in run.journal.scales
         if each.target == plan.key
     ]
     return History(recommended=tuple(recommended), changed=tuple(changed))
+
+
+def _found_outside_of_bounds(
+    run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]
+) -> Iterator[Recommended]:
+    """The counts with which processes began that set a count within the bounds before they read a metric."""
+    for written in run.journal.scales:
+        is_first = not any(
+            each.process == written.process and each.at <= written.sent_at for each in reconciles
+        )
+        if written.target == plan.key and is_first:
+            yield Recommended(written.sent_at, written.read.replicas)
 
 
 def _stored_last(
