@@ -34,6 +34,8 @@ SCRAPES_SECONDS = 59.0
 RIGHTS_SECONDS = 10.0
 # The time limit of a query (--prometheus-timeout), after which another one may be sent.
 QUERY_SECONDS = 30.0
+# After so long, single requests no longer wait for a query of all objects.
+SLOW_SECONDS = 0.1
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +108,10 @@ def queries_are_shared(run: Run) -> Iterator[Violation]:
     When samples are scraped is queried once a minute at most.
     """
     answered: dict[tuple[str, str], Queried] = {}
+    cut: dict[tuple[str, str], Queried] = {}
     for query in run.journal.queries:
+        if _repeats(query, cut):
+            continue
         before = answered.get((query.process, query.text))
         reused_seconds = FRESHNESS_SECONDS - SLACK_SECONDS / 10
         if SCRAPES_LABEL in query.text:
@@ -121,7 +126,10 @@ def queries_are_shared(run: Run) -> Iterator[Violation]:
 
 
 def _many_queries(run: Run) -> Iterator[Violation]:
-    """Of each period. A wide query that fails is followed by a query of each request, and one whose connection ends is sent once more."""
+    """Of each period. A wide query that fails or is slow is followed by a query of each request, and one whose connection ends is sent once more.
+
+    Requests that a scaler has given up are not served.
+    """
     sent: dict[int, int] = defaultdict(int)
     failed = set[int]()
     cut: dict[tuple[str, str], Queried] = {}
@@ -132,10 +140,13 @@ def _many_queries(run: Run) -> Iterator[Violation]:
             continue
         number = int(query.at // period)
         sent[number] += not _repeats(query, cut)
+        if query.seconds > SLOW_SECONDS:
+            failed |= {number, number + 1}
         if not query.is_answered:
             failed |= {number, number + 1, number + 2, number + int(QUERY_SECONDS // period) + 1}
-    for served in run.journal.served:
-        for number in range(int(served.sent_at // period), int(served.at // period) + 1):
+    given_up = [each for each in run.journal.measurements if each.document is None]
+    for request in (*run.journal.served, *given_up):
+        for number in range(int(request.sent_at // period), int(request.at // period) + 1):
             requests[number] += 1
     for number, count in sorted(sent.items()):
         most = requests[number] * (2 if number in failed else 1)

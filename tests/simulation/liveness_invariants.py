@@ -102,9 +102,13 @@ def _disturbs(fault: Fault, plan: AutoscalerPlan, kind: str) -> bool:
 
 
 def _recovery_seconds(run: Run, plan: AutoscalerPlan, fault: Fault) -> float:
-    """A metric that is there again is read in the next period; one that was requested before has a deadline."""
-    is_of_metrics = fault.kind in ("metrics", *METRIC_SOURCES)
-    return deadline_seconds(run, plan) if is_of_metrics else RECOVERY_SECONDS
+    """A metric that is there again is read in the next period; one that was requested before has a deadline.
+
+    A slow query that was sent before is waited for by all requests of its metric.
+    """
+    if fault.kind not in ("metrics", *METRIC_SOURCES):
+        return RECOVERY_SECONDS
+    return deadline_seconds(run, plan) + fault.amount * (fault.how == "slow")
 
 
 INVARIANTS.append(reconciled_in_every_period)
