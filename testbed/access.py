@@ -5,7 +5,8 @@ import re
 import ssl
 import subprocess
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,14 @@ from testbed.waiting import until
 
 MASTERS = "system:masters"
 KUBECTL_DEADLINE_SECONDS = 300  # longer than any --timeout used in a test
+GET_SECONDS = 60.0  # as kube-apiserver's --request-timeout
 
 
-class KubectlFailed(Exception):
+class RequestFailed(Exception):
+    """kube-apiserver refused a request, or did not respond."""
+
+
+class KubectlFailed(RequestFailed):
     """kubectl exited with an error; `stderr` is its error output."""
 
     def __init__(self, arguments: Sequence[str], stderr: str) -> None:
@@ -141,28 +147,33 @@ class ClusterAccess:
     def _serves(self, path: str) -> bool:
         try:
             self.get(path)
-        except KubectlFailed:
+        except RequestFailed:
             return False
         return True
 
-    def get(self, path: str) -> Any:
-        """GET a path of the API as the administrator, decoded: `/apis`, `/api/v1/nodes`. Raises KubectlFailed."""
-        return msgspec.json.decode(self.kubectl("get", "--raw", path))
+    def get(self, path: str, *, accept: str = "application/json") -> Any:
+        """GET a path of the API as the administrator, decoded: `/apis`, `/api/v1/nodes`. Raises RequestFailed.
 
+        Without kubectl, whose start takes more CPU time than the request.
+        """
+        port = int(self.api_url.rsplit(":", 1)[1])
+        response = web.get(
+            port, path, tls=self.administrator_tls, headers={"Accept": accept},
+            timeout_seconds=GET_SECONDS,
+        )  # fmt: skip
+        if response is None:
+            raise RequestFailed(f"GET {path}: no response")
+        if response.status != HTTPStatus.OK:
+            raise RequestFailed(f"GET {path}: {response.status}: {response.text}")
+        return msgspec.json.decode(response.body)
+
+    @cached_property
     def administrator_tls(self) -> ssl.SSLContext:
         """A TLS context with a client certificate of group system:masters; it accepts any server's certificate."""
         pair = self._authority.client("admin", (MASTERS,))
         context = web.trusting(None)
         context.load_cert_chain(*pair.write(self.certificate_directory, "administrator"))
         return context
-
-    def get_as_administrator(self, path: str, *, accept: str) -> Any:
-        """GET a path with an Accept header, decoded. Raises ConnectionError without a response."""
-        port = int(self.api_url.rsplit(":", 1)[1])
-        response = web.get(port, path, tls=self.administrator_tls(), headers={"Accept": accept})
-        if response is None:
-            raise ConnectionError(f"no response to GET {path}")
-        return msgspec.json.decode(response.body)
 
 
 def _file_name(user: str) -> str:

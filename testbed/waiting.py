@@ -16,14 +16,18 @@ def until(
     *,
     what: str,
     deadline_seconds: float = 30.0,
-    every_seconds: float = 0.05,
+    every_seconds: float | None = None,
 ) -> T:
     """Poll the condition until its result is true, and return the result.
+
+    `every_seconds`: None for pauses that grow from 0.05 to 0.5 s with the time that has passed, because most conditions start
+    a program or send a request.
 
     An AssertionError means "not yet", so a condition may consist of assertions; the last one is shown in
     DeadlineExceeded. Any other exception is raised at once.
     """
-    ends_at = time.monotonic() + deadline_seconds
+    began_at = time.monotonic()
+    ends_at = began_at + deadline_seconds
     while True:
         last: object
         try:
@@ -34,9 +38,15 @@ def until(
             if result:
                 return result
             last = result
-        if time.monotonic() >= ends_at:
+        now = time.monotonic()
+        if now >= ends_at:
             raise DeadlineExceeded(f"waited {deadline_seconds:g} s for {what}; at last: {last}")
-        time.sleep(every_seconds)
+        time.sleep(pause_seconds(now - began_at) if every_seconds is None else every_seconds)
+
+
+def pause_seconds(waited_seconds: float) -> float:
+    """Until a condition is tried again that has been waited for so long: a fortieth of it, from 0.05 to 0.5 s."""
+    return min(max(0.05, waited_seconds / 40), 0.5)
 
 
 def holds(condition: Callable[[], object], *, seconds: float, every_seconds: float = 0.1) -> None:

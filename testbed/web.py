@@ -36,12 +36,13 @@ def get(
     *,
     tls: ssl.SSLContext | None = None,
     headers: dict[str, str] | None = None,
+    timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Response | None:
     """GET from 127.0.0.1; None when there is no response (yet)."""
     connection = (
-        http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
+        http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_seconds)
         if tls is None
-        else http.client.HTTPSConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS, context=tls)
+        else http.client.HTTPSConnection("127.0.0.1", port, timeout=timeout_seconds, context=tls)
     )
     try:
         connection.request("GET", path, headers=headers or {})

@@ -65,7 +65,7 @@ class Targets:
         self.autoscalers = HPA
         self._metric_of: Callable[[int], str] = lambda _: METRIC
         self._port = int(cluster.api_url.rsplit(":", 1)[1])
-        self.tls = cluster.administrator_tls()
+        self.tls = cluster.administrator_tls
 
     def create(self, metric_of: Callable[[int], str], *, with_pods: bool) -> None:
         """Create every target and its HPA on the metric `metric_of(number)`."""

@@ -75,6 +75,10 @@ def plain_queue(average: str) -> Json:
     return {"type": "External", "external": {"metric": {"name": "queue"}, "target": target}}
 
 
+# The group and version of the targets.
+API_OF_TARGET = {"deployment": "apps/v1", "workload": "example.com/v1"}
+
+
 class Workspace:
     """One autoscaler and the target of its name: reads their state and waits for results."""
 
@@ -88,15 +92,9 @@ class Workspace:
 
     def replicas(self, resource: str = "deployment") -> int:
         """The replicas in the target's spec."""
-        text = self._cluster.kubectl(
-            "get",
-            resource,
-            self.name,
-            "--namespace",
-            self.namespace,
-            "--output=jsonpath={.spec.replicas}",
-        )
-        return int(text)
+        api = API_OF_TARGET[resource]
+        path = f"/apis/{api}/namespaces/{self.namespace}/{resource}s/{self.name}"
+        return int(self._cluster.get(path)["spec"]["replicas"])
 
     def reaches(
         self, wanted: int, resource: str = "deployment", *, deadline_seconds: float = 30.0

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from testbed.access import RequestFailed
 from testbed.cluster import Cluster, KubectlFailed
 from testbed.exporter import Exporter
 from testbed.programs import LoadlineProcess
@@ -75,8 +76,8 @@ class Metrics:
 
         def values() -> dict[str, str]:
             try:
-                items = self.raw(f"/apis/{CUSTOM}/{version}/{path}")["items"]
-            except KubectlFailed as not_yet:
+                items = self._cluster.get(f"/apis/{CUSTOM}/{version}/{path}")["items"]
+            except RequestFailed as not_yet:
                 raise AssertionError(str(not_yet)) from not_yet
             return {item["describedObject"]["name"]: item["value"] for item in items}
 

@@ -3,8 +3,6 @@
 import contextlib
 import uuid
 
-import msgspec
-
 from scaler.cluster.shards.assignment import SHARDS
 from testbed.chart_programs import start_chart_program
 from testbed.cluster import Cluster
@@ -20,10 +18,10 @@ VALUES = {
 
 def holders(cluster: Cluster, namespace: str) -> dict[str, str]:
     """The holder of each Lease of the release."""
-    listed = cluster.kubectl("get", "leases", f"-n{namespace}", "--output=json")
+    listed = cluster.get(f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases")
     return {
         each["metadata"]["name"].removeprefix("s-loadline-scaler"): each["spec"]["holderIdentity"]
-        for each in msgspec.json.decode(listed)["items"]
+        for each in listed["items"]
     }
 
 

@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from testbed import apiservices
+from testbed.access import RequestFailed
 from testbed.chart_programs import start_adapter_of
-from testbed.cluster import Cluster, KubectlFailed
+from testbed.cluster import Cluster
 from testbed.programs import LoadlineProcess
 from testbed.waiting import until
 from tests.e2e.cluster_shell import cluster_shell
@@ -113,7 +114,7 @@ class Site:
         """GET through the aggregator; a failure means "not yet"."""
         try:
             return self.cluster.get(path)
-        except KubectlFailed as not_yet:
+        except RequestFailed as not_yet:
             raise AssertionError(str(not_yet)) from not_yet
 
 

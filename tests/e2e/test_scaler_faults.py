@@ -77,7 +77,7 @@ def labelled_continuously(cluster: Cluster, path: str) -> Iterator[None]:
 
     def label() -> None:
         connection = http.client.HTTPSConnection(
-            "127.0.0.1", port, context=cluster.administrator_tls()
+            "127.0.0.1", port, context=cluster.administrator_tls
         )
         for number in itertools.count():
             body = msgspec.json.encode({"metadata": {"labels": {"touched": str(number)}}})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scaler.__main__ import main
-from testbed.access import KubectlFailed
+from testbed.access import RequestFailed
 from testbed.cluster import Cluster
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
@@ -188,7 +188,7 @@ def test_a_sync_period_of_an_autoscaler_replaces_that_of_the_scaler(cluster, exp
     def is_served() -> bool:
         try:
             return bool(cluster.get(external)["items"])
-        except KubectlFailed as not_yet:
+        except RequestFailed as not_yet:
             raise AssertionError("the metric is not known yet") from not_yet
 
     until(is_served, what="a value, before the only reconcile of an hour")

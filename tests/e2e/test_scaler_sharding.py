@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
-import msgspec
 import pytest
 
 from scaler.cluster.shards.assignment import SHARDS
@@ -73,10 +72,8 @@ class Scalers:
 
     def owners(self) -> dict[int, str]:
         """The holder of each shard's Lease."""
-        listed = self._cluster.kubectl(
-            "get", "leases", "--namespace", self._lease_namespace, "--output=json"
-        )
-        items: list[Json] = msgspec.json.decode(listed)["items"]
+        path = f"/apis/coordination.k8s.io/v1/namespaces/{self._lease_namespace}/leases"
+        items: list[Json] = self._cluster.get(path)["items"]
         return {
             int(each["metadata"]["name"][-2:]): each["spec"].get("holderIdentity") or ""
             for each in items

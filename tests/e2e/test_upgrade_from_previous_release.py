@@ -157,10 +157,10 @@ class Site:
         """Wait until each of both replicas owns some of the LoadAutoscalers."""
 
         def owners() -> bool:
-            listed = self.cluster.kubectl("get", "leases", f"-n{self.namespace}", "--output=json")
+            path = f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases"
             shards = [
                 each["spec"]["holderIdentity"]
-                for each in msgspec.json.decode(listed)["items"]
+                for each in self.cluster.get(path)["items"]
                 if "la-loadline-scaler-shard-" in each["metadata"]["name"]
             ]
             assert len(shards) == SHARDS

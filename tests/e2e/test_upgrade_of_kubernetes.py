@@ -143,10 +143,10 @@ def test_an_upgrade_under_running_scalers_scales_nothing_and_brings_the_new_beha
 
 def is_remembered(cluster: Cluster, namespace: str) -> bool:
     """Whether a ScalingMemory has the recommendation of six replicas."""
-    stored = cluster.kubectl("get", "scalingmemories", "--all-namespaces", "--output=json")
+    stored = cluster.get("/apis/loadline.io/v1beta1/scalingmemories")
     recommended = {
         step["replicas"]
-        for memory in msgspec.json.decode(stored)["items"]
+        for memory in stored["items"]
         if memory["watchedNamespace"] == namespace
         for history in memory["histories"].values()
         for step in history.get("recommendations", ())

@@ -16,13 +16,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(LEFT_BEHIND)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def modules_and_tests_are_not_collected() -> None:
-    """Modules and collected tests outlive each seed, so no collection needs to traverse them."""
-    gc.collect()
-    gc.freeze()
-
-
 @pytest.fixture(autouse=True)
 def killed_processes_are_collected() -> Iterator[None]:
     """Before another test, which does not expect it, would do so."""

@@ -10,6 +10,7 @@ import concurrent.futures
 import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -21,10 +22,10 @@ from tests.simulation.added_tampering import PLANTED_WITH_ADDED_FAULTS
 from tests.simulation.date_scenarios import with_dates
 from tests.simulation.date_tampering import PLANTED_IN_DATES
 from tests.simulation.decision_tampering import PLANTED_IN_DECISIONS
+from tests.simulation.faults import Fault
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
 from tests.simulation.hash_seed import fix_hash_seed
-from tests.simulation.invariants import Violation
 from tests.simulation.memory_scenarios import faults_with_hpas, with_hpas
 from tests.simulation.memory_tampering import PLANTED_IN_MEMORIES
 from tests.simulation.scenario import Scenario, made_from
@@ -68,36 +69,41 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
 def trial(seed: int, plant: Callable[[], Tamper]) -> Trial:
     """Run a seed with the planted fault, and if that is found, without it."""
-    wanted = plant().invariant
-    if wanted not in {each.invariant for each in violations(seed, plant())}:
+    tamper = plant()
+    scenario, faults = setting(seed, tamper)
+    found = simulate(seed, faults, tamper=tamper, scenario=scenario).violations
+    if tamper.invariant not in {each.invariant for each in found}:
         return Trial(seed=seed, is_found=False)
-    without = violations(seed, plant(), is_planted=False)
-    return Trial(seed=seed, is_found=True, control=tuple(map(str, without)))
+    return Trial(seed=seed, is_found=True, control=control(scenario, faults))
 
 
-def violations(seed: int, tamper: Tamper, *, is_planted: bool = True) -> tuple[Violation, ...]:
-    """Of a seed with the scenario and the faults that show what is planted."""
-    planted = tamper if is_planted else None
+@cache
+def control(scenario: Scenario, faults: tuple[Fault, ...]) -> tuple[str, ...]:
+    """What is violated when nothing is planted: the same for all planted faults that are run with this scenario and these faults."""
+    found = simulate(scenario.seed, faults, scenario=scenario).violations
+    return tuple(map(str, found))
+
+
+def setting(seed: int, tamper: Tamper) -> tuple[Scenario, tuple[Fault, ...]]:
+    """The scenario and the faults that show what is planted."""
     if tamper.has_adapter:
         scenario = (with_streams if tamper.is_streamed else with_adapter)(seed)
-        faults = faults_with_adapter(scenario)
-    elif tamper.has_hpas:
+        return scenario, faults_with_adapter(scenario)
+    if tamper.has_hpas:
         scenario = with_hpas(seed)
-        faults = faults_with_hpas(scenario, tamper.theme)
-    elif tamper.is_sharded:
+        return scenario, faults_with_hpas(scenario, tamper.theme)
+    if tamper.is_sharded:
         scenario = with_shards(seed)
-        faults = faults_of(scenario, tamper.theme)
-    elif tamper.field == "dates":
+        return scenario, faults_of(scenario, tamper.theme)
+    if tamper.field == "dates":
         scenario = with_dates(seed)
-        faults = faults_with_fields(scenario)
-    elif tamper.field:
+        return scenario, faults_with_fields(scenario)
+    if tamper.field:
         scenario = with_fields(seed, tamper.field)
-        faults = tuple(each for each in faults_with_fields(scenario) if each.kind == "rollout")
-    else:
-        scenario = _measured_by(made_from(seed), tamper.groups)
-        scenario = msgspec.structs.replace(scenario, added_faults=tamper.added)
-        faults = with_added(scenario, faults_of(scenario, tamper.theme))
-    return simulate(seed, faults, tamper=planted, scenario=scenario).violations
+        return scenario, tuple(each for each in faults_with_fields(scenario) if each.kind == "rollout")  # fmt: skip
+    scenario = _measured_by(made_from(seed), tamper.groups)
+    scenario = msgspec.structs.replace(scenario, added_faults=tamper.added)
+    return scenario, with_added(scenario, faults_of(scenario, tamper.theme))
 
 
 def _measured_by(scenario: Scenario, groups: tuple[str, ...]) -> Scenario:

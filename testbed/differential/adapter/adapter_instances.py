@@ -107,7 +107,7 @@ def start_adapter(
     else:
         process = start_prometheus_adapter(flags, port=port, log_directory=logs)
     return AdapterInstance(
-        process=process, port=port, tls=cluster.administrator_tls(), owns_process=True
+        process=process, port=port, tls=cluster.administrator_tls, owns_process=True
     )
 
 
@@ -115,7 +115,7 @@ def aggregator(cluster: Cluster, process: Process) -> AdapterInstance:
     """Reach the adapter `process` through kube-apiserver, as every real client does."""
     port = int(cluster.api_url.rsplit(":", 1)[1])
     return AdapterInstance(
-        process=process, port=port, tls=cluster.administrator_tls(), owns_process=False
+        process=process, port=port, tls=cluster.administrator_tls, owns_process=False
     )
 
 

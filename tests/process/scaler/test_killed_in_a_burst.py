@@ -19,7 +19,7 @@ class Namespace:
     def _listed(self, resource: str):
         group, version, plural = resource.split("/")
         path = f"/apis/{group}/{version}/namespaces/{self._namespace}/{plural}"
-        return self._cluster.get_as_administrator(path, accept="application/json")["items"]
+        return self._cluster.get(path)["items"]
 
     def scaled_to(self, replicas: int) -> set[str]:
         """The targets with so many."""

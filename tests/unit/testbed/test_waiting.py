@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbed.waiting import DeadlineExceeded, holds, until
+from testbed.waiting import DeadlineExceeded, holds, pause_seconds, until
 
 
 def test_the_first_true_result_is_returned():
@@ -49,3 +49,11 @@ def test_a_condition_that_becomes_false_does_not_hold():
     results = iter([True, True, False])
     with pytest.raises(AssertionError, match="does not hold any more"):
         holds(lambda: next(results), seconds=5, every_seconds=0)
+
+
+@pytest.mark.parametrize(
+    ("waited_seconds", "expected"),
+    [(0.0, 0.05), (2.0, 0.05), (8.0, 0.2), (20.0, 0.5), (300.0, 0.5)],
+)
+def test_a_condition_that_takes_long_is_tried_less_often(waited_seconds, expected):
+    assert pause_seconds(waited_seconds) == pytest.approx(expected)
