@@ -154,8 +154,18 @@ class ClusterAccess:
     def get(self, path: str, *, accept: str = "application/json") -> Any:
         """GET a path of the API as the administrator, decoded: `/apis`, `/api/v1/nodes`. Raises RequestFailed.
 
-        Without kubectl, whose start takes more CPU time than the request.
+        Without kubectl, whose start takes more CPU time than the request. As kubectl does, it tries again after a 429.
         """
+        response = until(
+            partial(self._admitted, path, accept),
+            what=f"GET {path} to be admitted",
+            every_seconds=1,
+        )
+        if response.status != HTTPStatus.OK:
+            raise RequestFailed(f"GET {path}: {response.status}: {response.text}")
+        return msgspec.json.decode(response.body)
+
+    def _admitted(self, path: str, accept: str) -> web.Response:
         port = int(self.api_url.rsplit(":", 1)[1])
         response = web.get(
             port, path, tls=self.administrator_tls, headers={"Accept": accept},
@@ -163,9 +173,8 @@ class ClusterAccess:
         )  # fmt: skip
         if response is None:
             raise RequestFailed(f"GET {path}: no response")
-        if response.status != HTTPStatus.OK:
-            raise RequestFailed(f"GET {path}: {response.status}: {response.text}")
-        return msgspec.json.decode(response.body)
+        assert response.status != HTTPStatus.TOO_MANY_REQUESTS, response.text  # noqa: S101  for `until`
+        return response
 
     @cached_property
     def administrator_tls(self) -> ssl.SSLContext:

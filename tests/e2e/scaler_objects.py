@@ -76,7 +76,7 @@ def plain_queue(average: str) -> Json:
 
 
 # The group and version of the targets.
-API_OF_TARGET = {"deployment": "apps/v1", "workload": "example.com/v1"}
+API_OF_TARGET = {"deployment": "apps/v1", "statefulset": "apps/v1", "workload": "example.com/v1"}
 
 
 class Workspace:
@@ -92,8 +92,8 @@ class Workspace:
 
     def replicas(self, resource: str = "deployment") -> int:
         """The replicas in the target's spec."""
-        api = API_OF_TARGET[resource]
-        path = f"/apis/{api}/namespaces/{self.namespace}/{resource}s/{self.name}"
+        name = resource.lower()
+        path = f"/apis/{API_OF_TARGET[name]}/namespaces/{self.namespace}/{name}s/{self.name}"
         return int(self._cluster.get(path)["spec"]["replicas"])
 
     def reaches(
