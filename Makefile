@@ -21,6 +21,8 @@ export PYTHONHASHSEED = 0
 ENVIRONMENTS = $${LOADLINE_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/loadline}/environments
 # Modules stay whole, because their tests share clusters. They wait for programs most of the time: four use two processors.
 REAL_PROCESSES := -n 4 --dist loadfile --no-loadscope-reorder
+# The control planes collect garbage less often, which saves an eighth of their processor time, and takes more memory.
+GOGC := 400
 # Tests that start the real programs, but none that must be built.
 WITHOUT_BUILT_PROGRAMS := tests/process/adapter/test_check_stdin.py tests/process/scaler/test_program.py
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
@@ -55,14 +57,14 @@ test: assets  ## Run `check`, conformance vectors, the simulation, real processe
 
 # What needs a processor runs beside what waits for programs most of the time, and gives way to it.
 computing: $(STAMP)
-	@nice -n 15 $(MAKE) --no-print-directory MAKEFLAGS= check
-	@nice -n 15 $(MAKE) --no-print-directory MAKEFLAGS= simulated
+	@nice -n 15 $(MAKE) --no-print-directory check
+	@nice -n 15 $(MAKE) --no-print-directory simulated
 
 simulated: $(STAMP)
-	$(BIN)/python -m pytest --junitxml=out/junit/simulated.xml tests/simulation tests/conformance
+	$(BIN)/python -m pytest -q -n 2 --junitxml=out/junit/simulated.xml tests/simulation tests/conformance
 
 real: assets
-	$(BIN)/python -m pytest $(REAL_PROCESSES) --junitxml=out/junit/real.xml tests/process tests/e2e
+	GOGC=$(GOGC) $(BIN)/python -m pytest $(REAL_PROCESSES) --junitxml=out/junit/real.xml tests/process tests/e2e
 
 test-kubernetes: assets  ## Run the tests that need a control plane with another Kubernetes (VERSION=1.35)
 	@test -n "$(VERSION)" || { echo "Name a minor version of Kubernetes: make $@ VERSION=1.35" >&2; exit 2; }
