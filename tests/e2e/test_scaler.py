@@ -11,7 +11,7 @@ from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusServer
 from testbed.waiting import until
 from tests.e2e.registered_adapter import registered_adapter
-from tests.e2e.scaler_objects import CRD, HPA, Workspace, autoscaler, queue, workload
+from tests.e2e.scaler_objects import CRD, HPA, Json, Workspace, autoscaler, queue, workload
 
 CONFIGURATION = """
 metrics:
@@ -209,11 +209,15 @@ def test_the_status_has_the_fields_of_an_hpa_and_more(cluster, exporter, workspa
     )
     workspace.reaches(2)
     workspace.has_condition("AbleToScale", "True", "ReadyForNewScale")
-    status = until(
-        lambda: (found := workspace.status()).get("currentReplicas") == 2 and found, what="status"
-    )
+
+    def of_both_replicas() -> Json:
+        found = workspace.status()
+        assert found["currentReplicas"] == 2
+        assert found["currentMetrics"][0]["external"]["current"] == {"averageValue": "30"}
+        return found
+
+    status = until(of_both_replicas, what="the status of a reconcile with both replicas")
     assert status["desiredReplicas"] == 2
-    assert status["currentMetrics"][0]["external"]["current"] == {"averageValue": "30"}
     assert status["observedGeneration"] == 1
     assert status["history"]["recommendations"]
     row = cluster.kubectl("get", "la", "--namespace", workspace.namespace).splitlines()[1].split()

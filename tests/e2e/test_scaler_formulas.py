@@ -7,6 +7,7 @@ import pytest
 
 from testbed.cluster import Cluster
 from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
+from testbed.waiting import until
 from tests.e2e.scaler_objects import CRD, Json, Workspace, autoscaler, plain_queue, workload
 
 
@@ -60,8 +61,13 @@ def test_a_formula_over_two_metrics_scales_and_a_failed_one_is_replaced(
     del metrics_api.values[f"{namespace}/rps"]
     workspace.reaches(5)
     assert workspace.conditions()["ScalingActive"][:2] == ("True", "ValidMetricFound")
-    targets = cluster.kubectl("get", "la", "--namespace", namespace, "--no-headers")
-    assert "1/1 (avg)" in targets or "1 more" in targets
+
+    def shown() -> bool:
+        # The status is written after the scale.
+        targets = cluster.kubectl("get", "la", "--namespace", namespace, "--no-headers")
+        return "1/1 (avg)" in targets or "1 more" in targets
+
+    until(shown, what="the value of the formula in kubectl get la")
 
 
 def test_a_formula_that_the_schema_cannot_check_is_named_in_the_condition(

@@ -203,4 +203,10 @@ def test_pods_of_another_deployment_with_the_same_labels_do_not_count(cluster, w
     message = workspace.has_condition("PodsNotOwned", "True", "OtherPods")
     documented("PodsNotOwned", message)
     workspace.reaches(4)
-    assert workspace.status()["decision"]["proposedReplicas"] == 4
+
+    def of_its_own_pods() -> bool:
+        # The status is written after the scale.
+        assert workspace.status()["decision"].get("proposedReplicas") == 4
+        return True
+
+    until(of_its_own_pods, what="a decision on the connections of two pods")

@@ -26,14 +26,15 @@ from tests.e2e.scaler_objects import (
 )
 
 NAMESPACES = 12
-LEASE_SECONDS = 3
+# A replica that waits for a processor for so long loses its shards.
+LEASE_SECONDS, RENEW_SECONDS = 6, 5
 PERIOD_SECONDS = 0.3
 # A renewal that was read late, the attempts to read and to claim, and a slow machine.
 TAKE_OVER_SECONDS = LEASE_SECONDS + 3 * 1.2 * 0.5 + PERIOD_SECONDS + 3
 FLAGS = (
     "--sharding",
     f"--leader-elect-lease-duration={LEASE_SECONDS}s",
-    "--leader-elect-renew-deadline=2s",
+    f"--leader-elect-renew-deadline={RENEW_SECONDS}s",
     "--leader-elect-retry-period=500ms",
     "--downscale-stabilization=0s",
 )
