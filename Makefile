@@ -68,7 +68,7 @@ real: assets
 
 test-kubernetes: assets  ## Run the tests that need a control plane with another Kubernetes (VERSION=1.35)
 	@test -n "$(VERSION)" || { echo "Name a minor version of Kubernetes: make $@ VERSION=1.35" >&2; exit 2; }
-	LOADLINE_KUBERNETES=$(VERSION) $(BIN)/python -m pytest $(REAL_PROCESSES) tests/process tests/e2e
+	GOGC=$(GOGC) LOADLINE_KUBERNETES=$(VERSION) $(BIN)/python -m pytest $(REAL_PROCESSES) tests/process tests/e2e
 
 upstream-diff: $(STAMP)  ## Show what changed upstream in the files that Loadline follows (VERSION=1.38.0)
 	@test -n "$(VERSION)" || { echo "Name a version of Kubernetes: make $@ VERSION=1.38.0" >&2; exit 2; }

@@ -91,7 +91,7 @@ class Watched:
         return WATCHED_BYTES + COPIES * len(self.body)
 
     def become(self, code: int, values: object, encoded: Callable[[], bytes]) -> None:
-        """Take a response. One that differs only in the timestamps of its values is the same, but a new user gets its timestamps."""
+        """Take a response. One that differs only in the timestamps of its values is the same, but a new user gets timestamps of this round or the one before."""
         has_changed = self.version == 0 or (code, values) != (self.code, self.values)
         if not (has_changed or self.has_new_user):
             return

@@ -110,13 +110,12 @@ def queries_are_shared(run: Run) -> Iterator[Violation]:
     answered: dict[tuple[str, str], Queried] = {}
     cut: dict[tuple[str, str], Queried] = {}
     for query in run.journal.queries:
-        if _repeats(query, cut):
-            continue
+        is_repeated = _repeats(query, cut)
         before = answered.get((query.process, query.text))
         reused_seconds = FRESHNESS_SECONDS - SLACK_SECONDS / 10
         if SCRAPES_LABEL in query.text:
             reused_seconds = SCRAPES_SECONDS
-        if before is not None and query.at - before.at < reused_seconds:
+        if before is not None and query.at - before.at < reused_seconds and not is_repeated:
             what = f"{query.text} was sent {query.at - before.at:.2f} s after the same query"
             yield Violation(invariant="queries are shared", at=query.at, what=what)
         if query.is_answered or SCRAPES_LABEL in query.text:
@@ -144,7 +143,11 @@ def _many_queries(run: Run) -> Iterator[Violation]:
             failed |= {number, number + 1}
         if not query.is_answered:
             failed |= {number, number + 1, number + 2, number + int(QUERY_SECONDS // period) + 1}
-    given_up = [each for each in run.journal.measurements if each.document is None]
+    answered = {(each.group, each.target, each.sent_at) for each in run.journal.served}
+    given_up = [
+        each for each in run.journal.measurements
+        if not each.is_streamed and (each.group, each.target, each.sent_at) not in answered
+    ]  # fmt: skip
     for request in (*run.journal.served, *given_up):
         for number in range(int(request.sent_at // period), int(request.at // period) + 1):
             requests[number] += 1

@@ -55,9 +55,10 @@ def left_at_zero_since(run: Run, plan: AutoscalerPlan) -> float | None:
 
     So does kube-controller-manager. None if its target is not at such a zero in the end.
     """
-    last = run.journal.targets[plan.key][-1]
-    created_at = created(run, plan, run.scenario.end)
-    is_unknown = created_at <= last.at <= known_by(run, created_at)
-    if run.scenario.kind.knows_who_set_zero or last.replicas or not (created_at and is_unknown):
+    written = [each for each in run.journal.scales if each.target == plan.key]
+    if run.scenario.kind.knows_who_set_zero or not written or written[-1].after:
         return None
-    return last.at
+    zero, created_at = written[-1], created(run, plan, run.scenario.end)
+    is_unknown = 0 < created_at < zero.sent_at <= known_by(run, created_at)
+    is_off = run.journal.targets[plan.key][-1].replicas == 0
+    return zero.at if is_unknown and is_off else None

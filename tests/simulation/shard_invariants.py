@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from tests.simulation.field_invariants import INVARIANTS
 from tests.simulation.invariants import Run, Violation
-from tests.simulation.journal import Disturbed, Measurement, ScaleWritten
+from tests.simulation.journal import Disturbed, Measurement, ScaleWritten, TargetRequest
 from tests.simulation.liveness_invariants import suspended
 from tests.simulation.scenario import AutoscalerPlan
 
@@ -39,11 +39,7 @@ def taken_over(run: Run) -> Iterator[Violation]:
             if plan.fields.is_dry_run or (scenario.is_streamed and owner != disturbed.replica):
                 continue
             moments = [
-                each.at
-                for each in (
-                    *run.journal.target_requests,
-                    *(run.journal.listed_targets if scenario.is_streamed else _measured(run)),
-                )
+                each.at for each in _shown(run, disturbed.at)
                 if each.target == plan.key and disturbed.at < each.at <= until
             ]  # fmt: skip
             if not moments:
@@ -53,8 +49,23 @@ def taken_over(run: Run) -> Iterator[Violation]:
                 )  # fmt: skip
 
 
-def _measured(run: Run) -> list[Measurement]:
-    return [each for each in run.journal.measurements if not each.is_streamed]
+def _shown(run: Run, since: float) -> Iterator[TargetRequest | Measurement]:
+    """What shows a reconcile: a request for the target or a metric, or the LIST of a process that owns the namespace then."""
+    yield from run.journal.target_requests
+    if run.scenario.is_streamed:
+        for listed in run.journal.listed_targets:
+            # The LIST is sent a moment after the claim.
+            if _owns(run, listed, listed.at):
+                yield listed
+        return
+    for each in run.journal.measurements:
+        if each.sent_at > since and not each.is_streamed and _owns(run, each, each.sent_at):
+            yield each
+
+
+def _owns(run: Run, found: TargetRequest | Measurement, at: float) -> bool:
+    namespace = found.target.partition("/")[0]
+    return run.journal.owner_of(namespace, at) == found.process
 
 
 def written_once(run: Run) -> Iterator[Violation]:

@@ -91,6 +91,7 @@ def test_what_is_changed_before_the_new_one_is_known_may_be_forgotten(run):
 )
 def test_a_zero_of_a_process_that_knew_only_an_earlier_hpa_stays(kind, zero_at, replicas, expected):
     run = a_run(OUTAGE, kind=kind)
+    run.journal.scales.append(msgspec.structs.replace(change(zero_at), before=1, after=0))
     run.journal.targets[PLAN.key] = [
         TargetVersion(at=zero_at, version="1", replicas=replicas, pods=replicas)
     ]
