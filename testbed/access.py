@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from testbed import certificates, kubeconfig, web
-from testbed.waiting import until
+from testbed.waiting import DeadlineExceeded, until
 
 MASTERS = "system:masters"
 KUBECTL_DEADLINE_SECONDS = 300  # longer than any --timeout used in a test
@@ -156,11 +156,11 @@ class ClusterAccess:
 
         Without kubectl, whose start takes more CPU time than the request. As kubectl does, it tries again after a 429.
         """
-        response = until(
-            partial(self._admitted, path, accept),
-            what=f"GET {path} to be admitted",
-            every_seconds=1,
-        )
+        admitted = partial(self._admitted, path, accept)
+        try:
+            response = until(admitted, what=f"GET {path} to be admitted", every_seconds=1)
+        except DeadlineExceeded as refused:
+            raise RequestFailed(str(refused)) from refused
         if response.status != HTTPStatus.OK:
             raise RequestFailed(f"GET {path}: {response.status}: {response.text}")
         return msgspec.json.decode(response.body)
