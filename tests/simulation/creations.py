@@ -41,9 +41,10 @@ def remembered_changes(
     run: Run, plan: AutoscalerPlan, at: float, changes: Sequence[ScaleWritten]
 ) -> Iterator[list[ScaleWritten]]:
     """Of the changes of a target: those that a process may remember of the autoscaler that it knows at this moment."""
-    for since in created_as_known(run, plan, at):
+    known = created_as_known(run, plan, at)
+    for since in known:
         yield [each for each in changes if each.at > since]
-    latest = created(run, plan, at)
+    latest = known[0]
     until = min(known_by(run, latest), at)
     for forgotten in changes:
         if latest < forgotten.at <= until:

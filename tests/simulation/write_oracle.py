@@ -163,10 +163,9 @@ def _found_outside_of_bounds(
 ) -> Iterator[Recommended]:
     """The counts with which processes began that set a count within the bounds before they read a metric."""
     for written in run.journal.scales:
-        is_first = not any(
+        if written.target == plan.key and not any(
             each.process == written.process and each.at <= written.sent_at for each in reconciles
-        )
-        if written.target == plan.key and is_first:
+        ):
             yield Recommended(written.sent_at, written.read.replicas)
 
 
