@@ -19,6 +19,8 @@ from tests.simulation.scenario import AutoscalerPlan
 # Reconciles are this much late at most: a tenth of a period, and the time of the requests.
 LATE_RATIO = 1.1
 LATE_SECONDS = 0.5
+# How long requests of a metric wait for a query that was sent before them.
+JOINED_SECONDS = 10.0
 # They disturb no autoscaler, or only their own one.
 OF_ONE_AUTOSCALER = ("metrics", "user", "rival")
 HARMLESS = ("pods", "clock-step", "rollout", "discovery", "memories", "reads", "rights")
@@ -104,11 +106,16 @@ def _disturbs(fault: Fault, plan: AutoscalerPlan, kind: str) -> bool:
 def _recovery_seconds(run: Run, plan: AutoscalerPlan, fault: Fault) -> float:
     """A metric that is there again is read in the next period; one that was requested before has a deadline.
 
-    A slow query that was sent before is waited for by all requests of its metric.
+    A query that was sent before, and is slow or hangs, is waited for by requests of its metric that are sent soon after it.
     """
     if fault.kind not in ("metrics", *METRIC_SOURCES):
         return RECOVERY_SECONDS
-    return deadline_seconds(run, plan) + fault.amount * (fault.how == "slow")
+    joined_seconds = 0.0
+    if fault.how == "slow":
+        joined_seconds = min(fault.amount, JOINED_SECONDS)
+    elif fault.how == "hang" and fault.kind in METRIC_SOURCES:
+        joined_seconds = JOINED_SECONDS
+    return deadline_seconds(run, plan) + joined_seconds
 
 
 INVARIANTS.append(reconciled_in_every_period)

@@ -1,12 +1,16 @@
 """TokenReview and SubjectAccessReview: one POST to the API server that delegated checks rest on."""
 
+import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Writer
+
+REVIEW_SECONDS: Final = 10.0
+"""As upstream's clients of both (apiserver, server/options: `ClientTimeout` of the authorizer, `TokenRequestTimeout`)."""
 
 
 async def review(client: Writer, path: str, *, kind: str, spec: Mapping[str, Any]) -> bytes:
@@ -18,7 +22,11 @@ async def review(client: Writer, path: str, *, kind: str, spec: Mapping[str, Any
     group_version = "/".join(path.split("/")[2:4])
     document = {"apiVersion": group_version, "kind": kind, "spec": spec}
     try:
-        return await client.create(path, msgspec.json.encode(document))
+        async with asyncio.timeout(REVIEW_SECONDS):
+            return await client.create(path, msgspec.json.encode(document))
+    except TimeoutError as error:
+        cause = f"the API server did not respond to a {kind} within {REVIEW_SECONDS:g} s"
+        raise Unavailable(cause) from error
     except StatusError as error:
         hint = (
             ". Bind the ClusterRole system:auth-delegator to the service account of this program"

@@ -31,7 +31,7 @@ OF_NAMESPACE = "metrics"
 EVERY_OBJECT = "*"
 # How long a metric waits for the version to be discovered again. Then the one that is known stays in use, without any wait until
 # discovery responds: otherwise metrics that could be read would fail, and each reconcile would take as long as the deadline of a metric.
-KNOWN_WAIT_SECONDS = 1.0
+KNOWN_WAIT_SECONDS = 0.5
 # A server that fails, or is busy, says nothing about versions.
 SERVER_ERROR, TOO_MANY_REQUESTS = 500, 429
 

@@ -16,6 +16,7 @@ from adapter.model import (
     Sending,
 )
 from adapter.ports import QueryFailed
+from tests.fakes import virtual_time
 
 PLAN = Plan("up")
 OTHER = Plan("up", BackendRef("second"))
@@ -292,3 +293,20 @@ async def test_fresh_results_are_there_without_waiting_until_one_is_too_old(shar
     clock.now_seconds += 0.5
     assert shared.fresh([PLAN, OTHER]) is None
     assert shared.fresh([OTHER]) == [second]
+
+
+def test_after_a_hang_of_prometheus_the_next_request_sends_a_query_of_its_own():
+    """The query that hangs has a timeout of 30 s, and every autoscaler of the metric would wait for it."""
+
+    async def scenario() -> None:
+        behind = SlowEvaluator()
+        shared = SharedEvaluations(behind, freshness=Freshness.always(1.0))
+        hanging = asyncio.create_task(shared.evaluate(PLAN))
+        await virtual_time.passes(15.0)
+        answered = asyncio.create_task(shared.evaluate(PLAN))
+        await virtual_time.passes(0.001)
+        assert len(behind.requested) == 2
+        behind.may_answer.set()
+        await asyncio.gather(hanging, answered)
+
+    virtual_time.run(scenario())

@@ -5,7 +5,8 @@ import gc
 
 import pytest
 
-from wire.process.single_flight import SingleFlight
+from tests.fakes import virtual_time
+from wire.process.single_flight import JOINED_SECONDS, SingleFlight
 
 
 class Backend:
@@ -85,3 +86,49 @@ async def test_a_failure_without_a_waiting_caller_is_not_reported_by_asyncio():
         await asyncio.sleep(0)
     gc.collect()
     assert ("a" in flight, reported) == (False, [])
+
+
+async def hanging_at_first(backend: Backend, calls: list[asyncio.Event]) -> int:
+    """The first call waits for `backend`; later ones return at once."""
+    calls.append(backend.released)
+    return await backend() if len(calls) == 1 else -len(calls)
+
+
+def test_a_call_that_hangs_is_joined_for_a_limited_time_only():
+    """For example a query to a Prometheus that was replaced before it responded."""
+
+    async def scenario() -> None:
+        flight, backend, calls = SingleFlight[str, int](), Backend(), list[asyncio.Event]()
+
+        async def call() -> int:
+            return await hanging_at_first(backend, calls)
+
+        first = asyncio.create_task(flight.do("a", call))
+        await virtual_time.passes(JOINED_SECONDS - 0.001)
+        joined = asyncio.create_task(flight.do("a", call))
+        await virtual_time.passes(0.001)
+        assert "a" not in flight
+        assert await flight.do("a", call) == -2
+        assert [first.done(), joined.done()] == [False, False]
+        backend.released.set()
+        assert (await first, await joined) == (1, 1)
+
+    virtual_time.run(scenario())
+
+
+def test_the_end_of_an_older_call_leaves_the_newer_one_in_flight():
+    async def scenario() -> None:
+        flight, older, newer = SingleFlight[str, int](), Backend(), Backend()
+        first = asyncio.create_task(flight.do("a", older))
+        await virtual_time.passes(JOINED_SECONDS)
+        second = asyncio.create_task(flight.do("a", newer))
+        await asyncio.sleep(0)
+        older.released.set()
+        await first
+        assert "a" in flight
+        third = asyncio.create_task(flight.do("a", newer))
+        await asyncio.sleep(0)
+        newer.released.set()
+        assert (await second, await third, newer.calls) == (1, 1, 1)
+
+    virtual_time.run(scenario())
