@@ -32,6 +32,8 @@ SCRAPES_LABEL = "loadline_of"
 SCRAPES_SECONDS = 59.0
 # For so long a decision of kube-apiserver is reused (--authorization-webhook-cache-authorized-ttl).
 RIGHTS_SECONDS = 10.0
+# The time limit of the review of a right.
+REVIEW_SECONDS = 10.0
 # The time limit of a query (--prometheus-timeout), after which another one may be sent.
 QUERY_SECONDS = 30.0
 # After so long, single requests no longer wait for a query of all objects.
@@ -87,7 +89,8 @@ def values_are_fresh(run: Run) -> Iterator[Violation]:
     for value in _values(run):
         age = value.served.at - value.at
         allowed = FRESHNESS_SECONDS + _query_seconds(run, value) + ROUNDING_SECONDS + SLACK_SECONDS
-        allowed += ROUND_SECONDS * value.served.is_streamed
+        if value.served.is_streamed:
+            allowed += ROUND_SECONDS + _review_seconds(run, value)
         if age > allowed:
             yield _violation("values are fresh", value.served, f"{value}, {age:.1f} s later, at most {allowed:.1f} s are allowed")  # fmt: skip
 
@@ -194,6 +197,19 @@ def _query_seconds(run: Run, value: Value) -> float:
     since = bisect_left(queries, value.at - QUERY_SECONDS, key=lambda each: each.at)
     until = bisect_right(queries, value.served.at, key=lambda each: each.at)
     return max((each.seconds for each in queries[since:until]), default=0.0)
+
+
+def _review_seconds(run: Run, value: Value) -> float:
+    """What a slow API server takes to review that a client may still read what is sent to it."""
+    slow = (
+        min(each.amount, REVIEW_SECONDS)
+        for each in run.faults
+        if each.kind == "api"
+        and each.how == "slow"
+        and each.at <= value.served.at
+        and value.at <= each.at + each.seconds
+    )
+    return max(slow, default=0.0)
 
 
 def _may_read(run: Run, served: Served) -> bool:
