@@ -93,7 +93,7 @@ def external_metric(metric: MetricSpec, reading: Reading, workload: Workload) ->
         with error_layer(f"failed to get {source.metric.name} external metric"):
             values = _external_values(source, reading, workload)
         proposed = replicas_for_external_average(
-            external_sum_for_average(values),
+            external_sum(values) if metric.is_input else external_sum_for_average(values),
             target_milli=milli(source.target.average_value),
             status_replicas=workload.status_replicas,
             tolerances=workload.policy.tolerances,

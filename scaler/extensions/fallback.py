@@ -4,6 +4,7 @@ KEDA's counterpart is pkg/fallback/fallback.go. There a fallback begins after a 
 replaces the value of the metric; here it begins after a time, and replaces the proposal.
 """
 
+import zlib
 from collections.abc import Sequence
 
 import msgspec
@@ -14,7 +15,7 @@ from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import Proposal, propose
 from scaler.algorithm.readings import ExternalValues, ObjectValue, Reading, Signal
 from scaler.algorithm.remark import Remark
-from scaler.algorithm.replicas import external_sum_for_average
+from scaler.algorithm.replicas import external_sum
 from scaler.algorithm.workload import Workload
 from scaler.api.autoscaler import ConditionType, MetricSpec, metrics_of
 from scaler.api.extension_spec import FallbackType, MetricFallback
@@ -29,6 +30,8 @@ class MetricRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     """What is remembered of a metric that has a fallback. The times are None for never."""
 
     name: str
+    source: str = ""
+    """Identifies what is measured, whatever its target is; empty in a memory of an earlier version. Another source has a new record."""
     failing_since_unix_seconds: float | None = None
     last_value_milli: int | None = None
     measured_at_unix_seconds: float | None = None
@@ -58,8 +61,11 @@ class Fallback(Extension[bool, Records]):
             fallback = each.metric.fallback
             if fallback is None:
                 continue
-            name = each.metric.name
-            before = known.get(name, MetricRecord(name=name))
+            name, source = each.metric.name, source_of(each.metric)
+            before = known.get(name)
+            if before is None or before.source not in ("", source):
+                before = MetricRecord(name=name)
+            before = msgspec.structs.replace(before, source=source)
             record = _record(before, each, results[index], draft.workload)
             records.append(record)
             if record.failing_since_unix_seconds is not None:
@@ -85,11 +91,23 @@ def _record(
             known, failing_since_unix_seconds=now if since is None else since
         )
     value = _whole_value(signal.reading)
-    if value is None or signal.metric.fallback is None:
-        return MetricRecord(name=known.name)
-    if signal.metric.fallback.type != FallbackType.LAST_VALUE:
-        return MetricRecord(name=known.name)
-    return MetricRecord(name=known.name, last_value_milli=value, measured_at_unix_seconds=now)
+    fallback = signal.metric.fallback
+    if value is None or fallback is None or fallback.type != FallbackType.LAST_VALUE:
+        return MetricRecord(name=known.name, source=known.source)
+    return MetricRecord(
+        name=known.name,
+        source=known.source,
+        last_value_milli=value,
+        measured_at_unix_seconds=now,
+    )
+
+
+def source_of(metric: MetricSpec) -> str:
+    """A checksum of everything but the target."""
+    source = metric.of_target or metric.pods or metric.resource or metric.container_resource
+    fields = () if source is None else source.__struct_fields__
+    measured = [getattr(source, each) for each in fields if each != "target"]
+    return f"{zlib.crc32(msgspec.json.encode((metric.type, measured))):08x}"
 
 
 def _whole_value(reading: Reading) -> int | None:
@@ -98,7 +116,7 @@ def _whole_value(reading: Reading) -> int | None:
         case ObjectValue(value_milli=value):
             return value
         case ExternalValues(values_milli=values):
-            return external_sum_for_average(values)
+            return external_sum(values)
         case _:
             return None
 
@@ -180,9 +198,9 @@ def _replicas(count: int | None) -> str:
     return "1 replica" if count == 1 else f"{count} replicas"
 
 
-def _failing(records: Records) -> dict[str, tuple[int | None, ...]]:
+def _failing(records: Records) -> dict[tuple[str, str], tuple[int | None, ...]]:
     return {
-        each.name: (
+        (each.name, each.source): (
             _whole(each.failing_since_unix_seconds),
             each.last_value_milli,
             _whole(each.measured_at_unix_seconds),

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from scaler.algorithm.amounts import milli
 from scaler.algorithm.derivation import MetricDerivation
 from scaler.algorithm.pod_requests import pod_requests
-from scaler.algorithm.readings import PodSample, PodSamples, Reading
+from scaler.algorithm.readings import ExternalValues, PodSample, PodSamples, Reading
+from scaler.algorithm.replicas import external_sum
 from scaler.algorithm.workload import Workload
 from scaler.api.autoscaler import MetricSourceType, MetricSpec, QuantityText
 from scaler.extensions.forecast.state import Load
@@ -38,11 +39,13 @@ def why_not_load(metric: MetricSpec) -> str | None:
 def load_of(
     metric: MetricSpec, reading: Reading, found: MetricDerivation, workload: Workload
 ) -> Load | None:
-    """The load at present; None if the metric has failed, or its pods request nothing."""
+    """The load at present; None if the metric has failed, its pods request nothing, or its sum is negative, which scales to the maximum."""
     if found.failure:
         return None
     if isinstance(reading, PodSamples):
         return _of_pods(metric, reading.by_pod, workload)
+    if isinstance(reading, ExternalValues) and external_sum(reading.values_milli) < 0:
+        return None
     source = metric.of_target
     if source is None or source.target.average_value is None or found.value_milli is None:
         return None

@@ -12,9 +12,16 @@ from scaler.algorithm.from_object import whole_derivation, whole_value
 from scaler.algorithm.go_numbers import INT64_MAX
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import Proposal, proposed
-from scaler.algorithm.readings import ComputedFrom, FailedInput, MetricFailed, Reading
+from scaler.algorithm.readings import (
+    ComputedFrom,
+    ExternalValues,
+    FailedInput,
+    MetricFailed,
+    Reading,
+    Signal,
+)
 from scaler.algorithm.remark import Remark
-from scaler.algorithm.replicas import replicas_for_external_average
+from scaler.algorithm.replicas import external_sum, replicas_for_external_average
 from scaler.algorithm.unusable import MetricUnusable
 from scaler.algorithm.workload import Evaluation, Workload, unusable_reading
 from scaler.api.autoscaler import (
@@ -55,8 +62,8 @@ class Formulas(Extension[bool, None]):
     def proposals(self, rules: bool, draft: Draft) -> None:
         """Compute the formulas, now that all other metrics are known."""
         metrics, workload = [each.metric for each in draft.signals], draft.workload
-        known = zip(metrics, draft.proposals, strict=True)
-        inputs = inputs_of((metric, proposal.derivation) for metric, proposal in known)
+        known = zip(draft.signals, draft.proposals, strict=True)
+        inputs = inputs_of((signal, proposal.derivation) for signal, proposal in known)
         computed = _computed(metrics)
         draft.proposals = tuple(
             proposal
@@ -162,15 +169,19 @@ def _value_milli(formula: Formula, inputs: ComputedFrom) -> int:
     return -int(-thousandths // 1)
 
 
-def inputs_of(derivations: Iterable[tuple[MetricSpec, MetricDerivation]]) -> ComputedFrom:
-    """The named metrics in SI units: the value of an Object or External metric, else the average per pod."""
+def inputs_of(derivations: Iterable[tuple[Signal, MetricDerivation]]) -> ComputedFrom:
+    """The named metrics in SI units: the sum of an External metric, the value of an Object metric, else the average per pod."""
     values: dict[str, float | FailedInput] = {}
-    for metric, derivation in derivations:
+    for signal, derivation in derivations:
+        metric = signal.metric
         if not metric.name or metric.formula is not None:
             continue
         found = (
             derivation.average_milli if derivation.value_milli is None else derivation.value_milli
         )
+        if found is not None and isinstance(signal.reading, ExternalValues):
+            # A target of type AverageValue takes a negative sum for an overflow, as upstream; an input has no target.
+            found = external_sum(signal.reading.values_milli)
         if derivation.failure or found is None:
             values[metric.name] = FailedInput(derivation.failure or "it has no value")
         else:

@@ -1,5 +1,6 @@
 """`spec.metrics[*].fallback` and `use`: what a metric counts as that has failed for some time, or only feeds others."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from scaler.api.autoscaler import Behavior
 from scaler.api.extension_spec import MetricFallback
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
-from scaler.extensions.fallback import MetricRecord
+from scaler.extensions.fallback import MetricRecord, source_of
 from tests.unit.scaler.objects import (
     NOW,
     average,
@@ -29,6 +30,7 @@ from tests.unit.scaler.objects import (
     samples,
     spec,
 )
+from wire.api.meta import LabelSelector
 
 LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
 DOWN = MetricFailed("unable to fetch metrics from external metrics API: down")
@@ -112,20 +114,57 @@ def test_the_last_value_is_the_one_for_all_pods_together(reading):
     )
     decision = desired(spec(metric, behavior=FREE), reading, memory=Memory(recommendations=()))
     assert decision.memory.states["fallback"] == (
-        MetricRecord(name="queue", last_value_milli=70_000, measured_at_unix_seconds=NOW),
+        MetricRecord(
+            name="queue",
+            source=source_of(metric),
+            last_value_milli=70_000,
+            measured_at_unix_seconds=NOW,
+        ),
     )
 
 
 def test_the_failure_is_timed_from_its_first_reconcile_and_forgotten_with_the_first_value():
     of = spec(queue_with(fallback("Hold")))
     first = desired(of, DOWN, memory=Memory(recommendations=()))
+    known = MetricRecord(name="queue", source=source_of(queue_with(None)))
     assert first.memory.states["fallback"] == (
-        MetricRecord(name="queue", failing_since_unix_seconds=NOW),
+        msgspec.structs.replace(known, failing_since_unix_seconds=NOW),
     )
     again = desired(of, DOWN, memory=failing(100))
-    assert again.memory.states == failing(100).states
+    assert again.memory.states["fallback"] == (
+        msgspec.structs.replace(known, failing_since_unix_seconds=NOW - 100),
+    )
     healthy = desired(of, ExternalValues((40_000,)), memory=failing(100))
-    assert healthy.memory.states["fallback"] == (MetricRecord(name="queue"),)
+    assert healthy.memory.states["fallback"] == (known,)
+
+
+@pytest.mark.parametrize(
+    ("edited", "is_another"),
+    [
+        pytest.param(external(average("5"), name="queue_messages"), True, id="name"),
+        pytest.param(
+            external(average("5"), selector=LabelSelector(match_labels={"queue": "mail"})),
+            True,
+            id="selector",
+        ),
+        pytest.param(of_object(average("5")), True, id="type"),
+        pytest.param(external(average("5")), False, id="only the target"),
+    ],
+)
+def test_the_last_value_of_another_metric_does_not_count(edited, is_another):
+    """Otherwise 3,000 bytes with a target of 1,000 would be 3,000 messages with a target of 5."""
+    rule = fallback("LastValue", max_age=3600, duration=0)
+    before = spec(named(external(average("1000")), "queue", fallback=rule), behavior=FREE)
+    measured = desired(before, ExternalValues((3_000_000,)), memory=Memory(recommendations=()))
+    after = spec(named(edited, "queue", fallback=rule), max_replicas=1000, behavior=FREE)
+    decision = desired(after, DOWN, memory=measured.memory)
+    assert decision.desired_replicas == (None if is_another else 600)
+
+
+def test_a_record_of_an_earlier_version_has_no_source_and_still_counts():
+    rule = fallback("LastValue", max_age=3600)
+    memory = failing(300, value=70_000, measured_seconds_ago=300)
+    assert desired(spec(queue_with(rule), behavior=FREE), DOWN, memory=memory).desired_replicas == 7
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,23 @@ def test_a_metric_of_pods_counts_with_its_average_per_pod_in_si_units():
     assert found.derivation.metrics[2].value_milli == 5000
 
 
+@pytest.mark.parametrize("use", ["Input", "Scale"])
+def test_a_negative_sum_is_a_negative_input_whatever_its_target_is(use):
+    """A rate of change, for example; for a target of its own a negative sum is the maximum, as upstream."""
+    found = decision(
+        QUEUE, named(external(average("1"), name="trend"), "trend", use=use),
+        formula("max(queue + 60 * trend, 0) / 30"),
+        readings=[ExternalValues((300_000,)), ExternalValues((-3_000, 1_000))],
+    )  # fmt: skip
+    assert found.derivation.metrics[2].computed_from == "queue 300, trend -2"
+    assert found.derivation.metrics[2].proposal == 6
+
+
+def test_the_status_of_an_input_has_its_negative_sum_per_replica():
+    found = decision(named(external(average("1")), "queue"), readings=[ExternalValues((-3_000,))])
+    assert found.derivation.metrics[0].average_milli == -1_500
+
+
 def test_a_failed_input_fails_the_formula_and_nothing_is_scaled():
     found = decision(QUEUE, formula("queue / 30"), readings=[DOWN])
     assert found.desired_replicas is None
