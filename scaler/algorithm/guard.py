@@ -46,9 +46,11 @@ def undecided(
     events: tuple[Event, ...] = (),
     events_after_status: tuple[Event, ...] = (),
 ) -> Decision:
-    """Write nothing, because there is no count to go by; or what an extension wants that needs none."""
+    """Write nothing, because there is no count to go by; or the minimum after a zero of the scaler, or what an extension wants."""
     turn = draft.turn
     draft.replicas = turn.current_replicas
+    if turn.policy.kind.leaves_zero_for_min and _leaves_zero_below_min(turn, draft.replicas):
+        draft.replicas, draft.reason = turn.policy.min_replicas, turn.policy.below_min_reason
     for part in turn.parts:
         part.extension.final(part.rules, draft)
     draft.events[:0] = events

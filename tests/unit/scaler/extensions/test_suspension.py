@@ -139,6 +139,25 @@ def test_a_suspension_at_zero_is_left_again_when_it_ends(min_replicas, desired):
     assert decision.desired_replicas == desired
 
 
+def test_after_the_field_is_removed_a_zero_ends_at_the_minimum_while_metrics_fail():
+    """A metric that the workload itself exports has no value at zero, so it would stay there."""
+    of = suspended(Suspend(replicas=0), min_replicas=2)
+    _, outcome = reconciled(of, queue(80), replicas=4)
+    plain = replaced(of, suspend=None)
+    decision, after = reconciled(
+        plain, FAILED, replicas=0, status=outcome.status, memory=outcome.memory
+    )
+    assert (decision.desired_replicas, decision.rescale) == (2, True)
+    assert decision.rescale_reason == "Current number of replicas below Spec.MinReplicas"
+    assert conditions(after)["ScalingActive"][0] == "False"
+
+
+def test_the_zero_of_a_user_stays_while_metrics_fail():
+    plain = replaced(suspended(Suspend(), min_replicas=2), suspend=None)
+    decision, _ = reconciled(plain, FAILED, replicas=0)
+    assert not decision.rescale
+
+
 @given(
     current=st.integers(1, 30),
     length=st.integers(0, 400),
