@@ -11,8 +11,9 @@ from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType
 from scaler.api.schedules import FoundCalendar, ScheduleSpec, ScheduleStatus
+from scaler.extensions.schedules.ramps import Active
 from scaler.extensions.schedules.reading import Readable, read_on, readable
-from scaler.extensions.schedules.windows import Active, Found, Scheduled, evaluated
+from scaler.extensions.schedules.windows import Found, Scheduled, evaluated
 from scaler.extensions.schedules.work import Work
 from wire.api.meta import time_from_unix
 

@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from scaler.extensions.schedules.local_time import DAY_SECONDS
+from scaler.extensions.schedules.ramps import Active, cap_of, floor_of
 from scaler.extensions.schedules.work import Work
 
 YEARS_AHEAD = 5
@@ -51,20 +52,11 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     max_replicas: int | None = None
 
 
-class Active(msgspec.Struct, frozen=True, kw_only=True):
-    """A schedule that sets bounds now; on its ramp `share` is less than 1, and the bounds are not yet its own."""
-
-    name: str
-    share: float
-    min_replicas: int | None
-    max_replicas: int | None
-
-
 class Scheduled(msgspec.Struct, frozen=True, kw_only=True):
     """What all schedules together say now.
 
-    `floor` is the largest minReplicas of the active ones, `cap` the smallest maxReplicas, and at least the floor. They are
-    None where no active schedule sets one. `next_change` is when a schedule begins or ends to apply, ramps included.
+    `floor` is the minReplicas of the active ones, `cap` their maxReplicas, and at least the floor. They are None where no
+    active schedule sets one. `next_change` is when a schedule begins or ends to apply, ramps included.
     """
 
     active: tuple[Active, ...] = ()
@@ -119,21 +111,17 @@ def evaluated(
     for a distant one is continued where it has ended.
     """
     now = now_unix_seconds
-    bounds = _Bounds(min_replicas, max_replicas)
     # First what sets the bounds of all schedules; distant starts only where work is left.
     found = [
         each
         if each is not None and each.since <= now < each.until
-        else _current(schedule, each, now, bounds, work)
+        else _current(schedule, each, now, work)
         for schedule, each in zip_longest(schedules, known[: len(schedules)])
     ]
-    _continue_distant(schedules, found, now, bounds, work)
+    _continue_distant(schedules, found, now, work)
     complete = [each for each in found if each is not None]
     active = tuple([each.active for each in complete if each.active is not None])
-    floor = max(
-        [each.min_replicas for each in active if each.min_replicas is not None], default=None
-    )
-    cap = min([each.max_replicas for each in active if each.max_replicas is not None], default=None)
+    floor, cap = floor_of(active, min_replicas), cap_of(active, max_replicas)
     return Scheduled(
         active=active,
         floor=floor,
@@ -151,18 +139,10 @@ def evaluated(
     )
 
 
-class _Bounds(msgspec.Struct, frozen=True):
-    """Those without schedules."""
-
-    min_replicas: int
-    max_replicas: int
-
-
 def _continue_distant(
     schedules: Sequence[Schedule],
     found: list[Found | None],
     now: float,
-    bounds: _Bounds,
     work: Work,
 ) -> None:
     """Search on for the next start of those that have none yet, as far as the work suffices."""
@@ -173,26 +153,19 @@ def _continue_distant(
         if each is None or each.search.following is not None or each.search.searched_to >= ahead:
             continue
         search = _continued(schedules[place], each.search, ahead, work)
-        found[place] = _found(schedules[place], search, now, bounds)
+        found[place] = _found(schedules[place], search, now)
 
 
-def _active(schedule: Schedule, share: float, bounds: _Bounds) -> Active:
+def _active(schedule: Schedule, share: float) -> Active:
     return Active(
         name=schedule.name,
         share=share,
-        min_replicas=_between(bounds.min_replicas, schedule.min_replicas, share),
-        max_replicas=_between(bounds.max_replicas, schedule.max_replicas, share),
+        min_replicas=schedule.min_replicas,
+        max_replicas=schedule.max_replicas,
     )
 
 
-def _between(base: int, full: int | None, share: float) -> int | None:
-    """Rounded up, so that a ramp never allows fewer replicas than its straight line."""
-    if full is None or share >= 1:
-        return full
-    return base + math.ceil((full - base) * share)
-
-
-def _found(schedule: Schedule, search: Search, now: float, bounds: _Bounds) -> Found:
+def _found(schedule: Schedule, search: Search, now: float) -> Found:
     """What the starts around now mean: it is outside of windows, on a ramp, or within a window."""
     previous, following = search.previous, search.following
     ramp = schedule.ramp_seconds
@@ -213,23 +186,21 @@ def _found(schedule: Schedule, search: Search, now: float, bounds: _Bounds) -> F
     else:
         next_change = None if following is None else float(following - ramp)
         until = search.until if next_change is None else next_change
-    active = _active(schedule, share, bounds) if share > 0 else None
+    active = _active(schedule, share) if share > 0 else None
     return Found(search=search, active=active, next_change=next_change, since=now, until=until)
 
 
-def _current(
-    schedule: Schedule, known: Found | None, now: float, bounds: _Bounds, work: Work
-) -> Found | None:
+def _current(schedule: Schedule, known: Found | None, now: float, work: Work) -> Found | None:
     """By the known search while it holds, or by a new one; None if the work does not suffice and nothing is known."""
     search = None if known is None else known.search
     if search is None or not search.since <= now < search.until:
         if work.is_used_up:
-            return None if known is None else _still_active(schedule, known, now, bounds)
+            return None if known is None else _still_active(schedule, known, now)
         search = _next_search(schedule, search, now, work) or _search(schedule, now, work)
-    return _found(schedule, search, now, bounds)
+    return _found(schedule, search, now)
 
 
-def _still_active(schedule: Schedule, known: Found, now: float, bounds: _Bounds) -> Found | None:
+def _still_active(schedule: Schedule, known: Found, now: float) -> Found | None:
     """Without a new search: within windows that are known, the whole bounds apply."""
     search = known.search
     if search.following is None or not search.following <= now < search.following_end:
@@ -237,7 +208,7 @@ def _still_active(schedule: Schedule, known: Found, now: float, bounds: _Bounds)
     is_within = known.active is not None and known.active.share >= 1
     if is_within and (known.next_change is None or now < known.next_change):
         return known
-    active = _active(schedule, 1.0, bounds)
+    active = _active(schedule, 1.0)
     return Found(search=search, active=active, next_change=None, since=now, until=now)
 
 
