@@ -35,9 +35,13 @@ def decide(
     )
     if pods.are_ambiguous:
         return _ambiguous(turn, pods)
+    scale = turn.scale
     for part in turn.parts:
         turn = part.extension.measured(part.rules, turn)
     draft = compute(turn, turn.signals[: len(metrics_of(turn.autoscaler.spec))])
+    if turn.scale is not scale:
+        # An extension lets it decide from another count than that of the target, which is what is written to.
+        draft.turn = msgspec.structs.replace(turn, scale=scale)
     recommended = draft.recommended
     if recommended is None or recommended.replicas is None:
         decision = _blocked(draft, recommended or Recommended(proposals=(), replicas=None))

@@ -98,7 +98,10 @@ class Extension(Generic[Rules, State]):
         return ()
 
     def measured(self, rules: Rules, turn: "Turn") -> "Turn":
-        """Before any metric is evaluated: `turn.pods` and `turn.signals` are what counts, and as what."""
+        """Before any metric is evaluated: `turn.pods` and `turn.signals` are what counts, and as what.
+
+        `turn.scale` is the count from which is decided.
+        """
         return turn
 
     def proposals(self, rules: Rules, draft: "Draft") -> None:

@@ -205,7 +205,6 @@ COMPARES_TIMES = {
     "scaler/extensions/schedules/matching_days.py:latest": _BOUNDS,
     "scaler/extensions/schedules/recurrence.py:following": _BOUNDS,
     "scaler/extensions/schedules/windows.py:_around": _BOUNDS,
-    "scaler/extensions/schedules/windows.py:_between": _BOUNDS,
     "scaler/extensions/schedules/windows.py:_continue_distant": _BOUNDS,
     "scaler/extensions/schedules/windows.py:_continued": _BOUNDS,
     "scaler/extensions/schedules/windows.py:_current": _BOUNDS,

@@ -41,9 +41,13 @@ def progressed(
     *,
     period_seconds: float,
     failure: str | None,
+    was_applied: bool,
     now_unix_seconds: float,
 ) -> Progress:
-    """`values_milli` are those of `abortWhen`, None for a failed one; `failure` is why the candidate cannot decide, if it cannot."""
+    """`values_milli` are those of `abortWhen`, None for a failed one; `failure` is why the candidate cannot decide, if it cannot.
+
+    `was_applied`: whether the target has what was decided last. Otherwise no metric shows what it does.
+    """
     if before.aborted:
         return _progress(before, 0, ABORTED, _aborted(before.aborted))
     memory = _with_breaches(rules, before, values_milli, now_unix_seconds)
@@ -63,7 +67,7 @@ def progressed(
         return _progress(
             memory, 0, FAILED, f"the spec decides while the candidate cannot: {failure}"
         )
-    memory = _held(rules, memory, period_seconds, now_unix_seconds)
+    memory = _held(rules, memory, period_seconds if was_applied else 0.0, now_unix_seconds)
     if rules.is_shadow:
         return _progress(
             memory, 0, SHADOW, "the candidate is only reported, because its mode is DryRun"
@@ -162,7 +166,7 @@ def _held(
 ) -> CandidateState:
     """One more reconcile of the step, or the next step; a shadow stays at the first one.
 
-    A time in which nothing was decided, such as that of a restart, does not count.
+    A time in which nothing was decided or applied, such as that of a restart or a suspension, does not count.
     """
     if memory.held_at_unix_seconds is None or rules.is_shadow:
         return msgspec.structs.replace(memory, held_at_unix_seconds=now)

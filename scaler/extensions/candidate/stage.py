@@ -28,6 +28,7 @@ from scaler.algorithm.workload import Workload
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType, MetricSpec, metrics_of
 from scaler.api.candidate import CandidateStatus
 from scaler.api.history import History, fields_of
+from scaler.extensions.candidate.own_counts import from_count, is_applied
 from scaler.extensions.candidate.progress import Progress, blended, progressed, waiting_remark
 from scaler.extensions.candidate.rules import CandidateRules, candidate_rules, candidate_spec
 from scaler.extensions.candidate.state import (
@@ -134,6 +135,11 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         memory = begun_with_states(own, known_replicas if state.stored is not None else None)
         return msgspec.structs.replace(state, memory=memory, stored=None)
 
+    def measured(self, rules: CandidateRules, turn: Turn) -> Turn:
+        """The spec decides from its own count while a part of the difference is applied."""
+        state: CandidateState = turn.memory.states[self.name]
+        return from_count(turn, state.spec_replicas) if is_applied(state, turn) else turn
+
     def remark(
         self, rules: CandidateRules, state: CandidateState | None, turn: Turn
     ) -> Remark | None:
@@ -164,11 +170,17 @@ class Candidate(Extension[CandidateRules, CandidateState]):
             [_value_milli(each, draft.workload) for each in turn.signals_of(rules.abort_metrics)],
             period_seconds=turn.policy.sync_period_seconds,
             failure=failure,
+            was_applied=is_applied(before, turn),
             now_unix_seconds=turn.moment.now_unix_seconds,
         )
         weight = progress.weight_percent
-        draft.states[self.name] = progress.memory
         draft.replicas = of_spec if desired is None else blended(of_spec, desired, weight)
+        draft.states[self.name] = msgspec.structs.replace(
+            progress.memory,
+            spec_replicas=of_spec,
+            candidate_replicas=before.candidate_replicas if desired is None else desired,
+            result_replicas=draft.replicas,
+        )
         draft.steps[self.name] = CandidateStep(
             weight_percent=weight,
             step=min(progress.memory.step + 1, len(rules.steps)),
@@ -267,6 +279,8 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         turn = self._turn(rules, draft.turn, before.memory)
         # First, as in the list of extensions: others may hold what they add.
         turn = msgspec.structs.replace(turn, parts=(*_shared(draft), *turn.parts))
+        if is_applied(before, draft.turn) and not rules.is_shadow:
+            turn = from_count(turn, before.candidate_replicas)
         return compute(turn, turn.signals_of(rules.metrics))
 
 

@@ -14,12 +14,16 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     `held_at_unix_seconds`.
 
     `breached_since_unix_seconds`: of each condition of `abortWhen`, None while it does not apply. `aborted`: why it was.
+    `spec_replicas`, `candidate_replicas`: what each decided last, and `result_replicas` what resulted.
     """
 
     hash: str
     step: int = 0
     held_seconds: float = 0.0
     held_at_unix_seconds: float | None = None
+    spec_replicas: int | None = None
+    candidate_replicas: int | None = None
+    result_replicas: int | None = None
     breached_since_unix_seconds: tuple[float | None, ...] = ()
     aborted: str = ""
 
@@ -38,6 +42,9 @@ class StoredCandidate(History, frozen=True, kw_only=True):
     step: int = 0
     held_seconds: float = 0.0
     held_at_unix_seconds: float | None = None
+    spec_replicas: int | None = None
+    candidate_replicas: int | None = None
+    result_replicas: int | None = None
     breached_since_unix_seconds: tuple[float | None, ...] = ()
     aborted: str = ""
 
@@ -46,6 +53,11 @@ def progress_alike(stored: StoredCandidate, newer: StoredCandidate) -> bool:
     """Whether a process that starts from `stored` is at the same point of the trial."""
     return (
         (stored.hash, stored.step, stored.aborted) == (newer.hash, newer.step, newer.aborted)
+        and _counts(stored) == _counts(newer)
         and abs(stored.held_seconds - newer.held_seconds) < HELD_AGAIN_SECONDS
         and stored.breached_since_unix_seconds == newer.breached_since_unix_seconds
     )
+
+
+def _counts(stored: StoredCandidate) -> tuple[int | None, ...]:
+    return stored.spec_replicas, stored.candidate_replicas, stored.result_replicas

@@ -48,6 +48,9 @@ TRIAL = {
     "held_at_unix_seconds": PAST,
     "breached_since_unix_seconds": (None, PAST),
     "aborted": "it was",
+    "spec_replicas": 20,
+    "candidate_replicas": 10,
+    "result_replicas": 19,
 }
 SAME_TRIAL = {"held_at_unix_seconds": "it goes on by itself"}
 

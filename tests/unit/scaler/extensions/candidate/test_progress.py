@@ -34,6 +34,7 @@ def run(*reconciles, rules=RULES, memory=NEW, period=15.0):
             values,
             period_seconds=period,
             failure="",
+            was_applied=True,
             now_unix_seconds=NOW + seconds,
         )
         memory = found.memory
@@ -102,7 +103,13 @@ def test_while_a_condition_is_unknown_the_spec_decides_and_the_step_waits(value)
 
 def test_while_the_candidate_cannot_decide_the_spec_does():
     found = progressed(
-        RULES, NEW, [0], period_seconds=15.0, failure="no value", now_unix_seconds=NOW
+        RULES,
+        NEW,
+        [0],
+        period_seconds=15.0,
+        failure="no value",
+        was_applied=True,
+        now_unix_seconds=NOW,
     )
     assert (found.weight_percent, found.reason) == (0, "CandidateFailed")
 
