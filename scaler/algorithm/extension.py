@@ -136,8 +136,8 @@ class Extension(Generic[Rules, State]):
         """The state after the replicas were changed. A change that is not confirmed is passed again once it is."""
         return state
 
-    def held(self, rules: Rules, state: State, now_unix_seconds: float) -> State:
-        """The state after a reconcile that could recommend nothing."""
+    def held(self, rules: Rules, state: State, now_unix_seconds: float) -> State | None:
+        """The state after a reconcile that could recommend nothing; None if it ends."""
         return state
 
     def disabled(self, state: State) -> State | None:

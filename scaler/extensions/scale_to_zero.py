@@ -10,8 +10,9 @@ from collections.abc import Sequence
 import msgspec
 
 from scaler.algorithm.amounts import milli
+from scaler.algorithm.decision import Branch
 from scaler.algorithm.derivation import MetricDerivation
-from scaler.algorithm.draft import Draft
+from scaler.algorithm.draft import Draft, Turn
 from scaler.algorithm.extension import Extension, Given
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Policy
@@ -91,6 +92,19 @@ class ScaleToZero(Extension[ZeroRules, float]):
         if not rules.manual_zero_activates:
             return policy
         return msgspec.structs.replace(policy, manual_zero_activates=True)
+
+    def begin(
+        self,
+        rules: ZeroRules,
+        state: float | None,
+        turn: Turn,
+        known_replicas: tuple[int, ...] | None,
+    ) -> float | None:
+        """While another autoscaler scales the target, no metric is read."""
+        return None if turn.branch is Branch.SHARED_TARGET else state
+
+    def held(self, rules: ZeroRules, state: float, now_unix_seconds: float) -> None:
+        """The cooldown begins again: no metric was read, so one may have been active."""
 
     def blocked(self, rules: ZeroRules, draft: Draft) -> None:
         """The cooldown begins again: a metric that failed may have been active."""

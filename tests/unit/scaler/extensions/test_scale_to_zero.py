@@ -2,12 +2,15 @@
 
 from itertools import pairwise
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.algorithm.decision import Branch, NotNeeded
+from scaler.algorithm.decision import Branch, Decision, NotNeeded
 from scaler.algorithm.memory import Memory
+from scaler.algorithm.observed import ScaleUnavailable
+from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import ExternalValues, MetricFailed
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
@@ -59,6 +62,34 @@ def desired(of, *readings, memory=None, replicas, status=None):
     return decided(
         observed(of, replicas=replicas, status=status), readings, memory=memory, settings=LA
     )
+
+
+NOT_READ = {
+    "the scale": {"scale": ScaleUnavailable(message="webhook down", context="x")},
+    "a target of another autoscaler": {"rivals": ("HorizontalPodAutoscaler shop/other",)},
+}
+
+
+@pytest.mark.parametrize(
+    "changes", [pytest.param(each, id=name) for name, each in NOT_READ.items()]
+)
+def test_the_cooldown_begins_again_after_a_time_in_which_no_metric_was_read(changes):
+    """There may have been load meanwhile."""
+    seen = msgspec.structs.replace(observed(of_queue(), replicas=1), **changes)
+    blind = plan(seen, inactive(999), LA, NOW)
+    assert isinstance(blind, Decision)
+    assert desired(of_queue(), queue(0), memory=blind.memory, replicas=1).desired_replicas == 1
+
+
+def test_the_cooldown_begins_again_after_the_pods_of_the_target_were_ambiguous():
+    blind = decided(
+        observed(of_queue(), replicas=1),
+        (queue(0),),
+        memory=inactive(999),
+        settings=LA,
+        controlled_by=("shop/web", "shop/other"),
+    )
+    assert desired(of_queue(), queue(0), memory=blind.memory, replicas=1).desired_replicas == 1
 
 
 AT_ZERO = Memory(recommendations=(), scaled_to_zero=True)
