@@ -165,10 +165,7 @@ class Decisions:
         stored = NOTHING if autoscaler.is_dry_run else ask.selector
         by_owner = selects_owned(autoscaler.spec)
         self._with.selectors.store(autoscaler.key, stored, by_owner=by_owner)
-        if by_owner and self._with.owners is not None:
-            matching = self._with.pods.matching(autoscaler.metadata.namespace, ask.selector)
-            await self._with.owners.listed(autoscaler, _uid(target), matching)
-        pods = self._target_pods(autoscaler, target, ask.selector)
+        pods = await self._current_pods(autoscaler, target, ask.selector)
         reads = self._with.measurements.reads(
             autoscaler.metadata.namespace,
             ask.metrics,
@@ -184,6 +181,8 @@ class Decisions:
                 readings = before.timed_readings
             else:
                 readings = await reads.read()
+                # Upstream lists the pods after it has read a metric, so that samples and pods are of the same time.
+                pods = await self._current_pods(autoscaler, target, ask.selector)
         return Measured(
             selector=ask.selector,
             metrics=ask.metrics,
@@ -191,6 +190,14 @@ class Decisions:
             reads=reads,
             timed_readings=readings,
         )
+
+    async def _current_pods(
+        self, autoscaler: Autoscaler, target: TargetScale | ScaleUnavailable, selector: Selector
+    ) -> TargetPods:
+        if self._with.owners is not None and selects_owned(autoscaler.spec):
+            matching = self._with.pods.matching(autoscaler.metadata.namespace, selector)
+            await self._with.owners.listed(autoscaler, _uid(target), matching)
+        return self._target_pods(autoscaler, target, selector)
 
     def _target_pods(
         self, autoscaler: Autoscaler, target: TargetScale | ScaleUnavailable, selector: Selector

@@ -175,6 +175,8 @@ class FakeMeasurements:
         self.periods_seconds: list[float | None] = []
         self.since_seconds: list[float] = []
         self.are_shared = False
+        self.while_read: Callable[[], None] = lambda: None
+        """What happens while the API responds."""
 
     def reads(
         self,
@@ -224,6 +226,7 @@ class FakeReads:
 
     async def read(self) -> tuple[TimedReading, ...]:
         """All of them."""
+        self._measurements.while_read()
         return self._read_next()
 
 
