@@ -55,7 +55,8 @@ def object_metric(metric: MetricSpec, reading: Reading, workload: Workload) -> E
     metric_selector(source.metric)
     target = source.target
     if target.type == MetricTargetType.VALUE and target.value is not None:
-        proposed = whole_value(_object_value(source, reading, workload), target.value, workload)
+        value_milli = _object_value(source, reading, workload)
+        proposed = whole_value(value_milli, target.value, workload, proposes=not metric.is_input)
         current = MetricValueStatus(value=format_milli(proposed.reported_milli))
         name = f"{source.described_object.kind} metric {source.metric.name}"
         target_text = f"value {target.value}"
@@ -103,7 +104,9 @@ def external_metric(metric: MetricSpec, reading: Reading, workload: Workload) ->
     elif source.target.value is not None:
         with error_layer(f"failed to get external metric {source.metric.name}"):
             values = _external_values(source, reading, workload)
-            proposed = whole_value(external_sum(values), source.target.value, workload)
+            proposed = whole_value(
+                external_sum(values), source.target.value, workload, proposes=not metric.is_input
+            )
         current = MetricValueStatus(value=format_milli(proposed.reported_milli))
         target_text = f"value {source.target.value}"
     else:
@@ -147,12 +150,18 @@ def _external_values(
         raise unusable_reading(reading)
 
 
-def whole_value(value_milli: int, target: QuantityText, workload: Workload) -> Whole:
-    """A value for all pods together, with a target of type Value. Raises MetricUnusable."""
+def whole_value(
+    value_milli: int, target: QuantityText, workload: Workload, *, proposes: bool = True
+) -> Whole:
+    """A value for all pods together, with a target of type Value. Raises MetricUnusable.
+
+    `proposes`: False if only the value counts, which needs no pods.
+    """
 
     def ready_pods() -> int:
-        with layer("unable to calculate ready pods"):
-            require_pods(workload.pods)
+        if proposes:
+            with layer("unable to calculate ready pods"):
+                require_pods(workload.pods)
         return count_ready(workload.pods)
 
     return replicas_for_value(

@@ -109,6 +109,26 @@ def test_a_negative_sum_is_a_negative_input_whatever_its_target_is(use):
     assert found.derivation.metrics[2].proposal == 6
 
 
+@pytest.mark.parametrize(
+    ("metric", "reading"),
+    [
+        (external(value("1")), ExternalValues((90_000,))),
+        (of_object(value("1")), ObjectValue(90_000)),
+    ],
+    ids=["external", "object"],
+)
+def test_an_input_with_a_target_of_type_value_needs_no_pods(metric, reading):
+    """All pods of the target may be gone, and its target is not used."""
+    found = decided(
+        observed(spec(named(metric, "queue"), formula("queue / 30")), replicas=2),
+        (reading, ComputedFrom()),
+        memory=Memory(recommendations=()),
+        settings=LOAD,
+        target_pods=(),
+    )
+    assert found.desired_replicas == 3
+
+
 def test_the_status_of_an_input_has_its_negative_sum_per_replica():
     found = decision(named(external(average("1")), "queue"), readings=[ExternalValues((-3_000,))])
     assert found.derivation.metrics[0].average_milli == -1_500
