@@ -15,7 +15,6 @@ from tests.unit.scaler.control.world import KEY, NOW_SECONDS, SPEC, World, autos
 from tests.unit.scaler.objects import average, external, samples
 from wire.api.meta import ObjectMeta
 
-
 QUEUE_OF_PODS = {
     "type": "Pods",
     "pods": {"metric": {"name": "q"}, "target": {"type": "AverageValue", "averageValue": "10"}},
