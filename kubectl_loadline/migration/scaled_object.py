@@ -24,6 +24,9 @@ COOLDOWN_SECONDS: Final = 300
 # The default of the HPA controller.
 WINDOW_SECONDS: Final = 300
 
+# More than any usage: KEDA reads no activity from cpu and memory (`getScalerState`), so they do not keep a target from zero.
+NEVER_ACTIVE: Final = "1P"
+
 _PAUSED: Final = "autoscaling.keda.sh/paused"
 
 
@@ -127,12 +130,13 @@ def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
             "cpu and memory cannot scale up a target that has no pods; the field is omitted",
         )
     source: Json = {"name": trigger["type"], "target": target}
+    metric: Json = {"type": "Resource", "resource": source}
     if container := metadata.get("containerName"):
-        return {
+        metric = {
             "type": "ContainerResource",
             "containerResource": {**source, "container": container},
         }
-    return {"type": "Resource", "resource": source}
+    return {**metric, "activationValue": NEVER_ACTIVE}
 
 
 def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> Json:
@@ -143,15 +147,12 @@ def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) 
     }
     if least == 0 and not any(map(_is_from_prometheus, metrics)):
         bounds["minReplicas"] = 1
-        remarks.add(
-            "spec.minReplicaCount",
-            "with only cpu and memory, KEDA keeps one replica as well: minReplicas is 1",
-        )
+        _remark_zero(spec, remarks)
     elif least == 0:
         cooldown = spec.get("cooldownPeriod")
         seconds = COOLDOWN_SECONDS if cooldown is None else int(cooldown)
         bounds["scaleToZero"] = {"cooldownSeconds": seconds}
-    else:
+    if bounds["minReplicas"] > 0:
         for metric in metrics:
             metric.pop("activationValue", None)
     if spec.get("idleReplicaCount") is not None:
@@ -164,6 +165,22 @@ def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) 
         if spec.get(name):
             remarks.add(f"spec.{name}", _INTERVALS[name])
     return bounds
+
+
+def _remark_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
+    """Why an object without a metric that can be read at zero replicas does not go to zero."""
+    if all(trigger.get("type") in ("cpu", "memory") for trigger in spec["triggers"]):
+        remarks.add(
+            "spec.minReplicaCount",
+            "with only cpu and memory, KEDA keeps one replica as well: minReplicas is 1",
+        )
+        return
+    remarks.add(
+        "spec.minReplicaCount",
+        "KEDA scales to zero while no trigger other than cpu and memory is active. A LoadAutoscaler needs a metric of type Object or "
+        "External for that, so minReplicas is 1",
+        f"Add such a metric, set minReplicas to 0, and activationValue to {NEVER_ACTIVE} in the cpu and memory metrics.",
+    )
 
 
 def _remark_window(spec: Mapping[str, Any], remarks: Remarks) -> None:

@@ -2,7 +2,8 @@
 
 A metric is active above its activation value, as a scaler of KEDA is (`activationThreshold`). The target goes to
 zero once no metric has been active for the cooldown, and leaves zero as soon as one is. Between the two it keeps
-at least one replica, whatever the metrics propose.
+at least one replica, whatever the metrics propose, and as many of its replicas as they propose. While a schedule sets
+a floor, the target is active, as it is for a cron trigger of KEDA.
 """
 
 from collections.abc import Sequence
@@ -28,10 +29,14 @@ SAME_SECONDS = 1.0
 
 
 class ZeroRules(msgspec.Struct, frozen=True, kw_only=True):
-    """`manual_zero_activates`: whether a zero that a user set counts as the controller's."""
+    """`manual_zero_activates`: whether a zero that a user set counts as the controller's.
+
+    `has_floor`: whether a schedule sets a minimum now.
+    """
 
     cooldown_seconds: float
     manual_zero_activates: bool
+    has_floor: bool = False
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +49,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
 class ZeroStep(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the target may be at zero: the active metrics, and since when there are none.
 
-    `floor` is 0 or 1; `decides` if only that keeps the target from zero.
+    `floor`: the least number of replicas, 0 if it may be at zero; `decides` if only that keeps the target from fewer.
     """
 
     active: tuple[str, ...] = ()
@@ -77,14 +82,16 @@ class ScaleToZero(Extension[ZeroRules, float]):
         field = spec.scale_to_zero
         if spec.min_replicas != 0:
             return None
+        has_floor = policy.min_replicas > 0
         if field is None:
             if all(metric.activation_value is None for metric in spec.metrics or ()):
                 return None
-            return ZeroRules(cooldown_seconds=0.0, manual_zero_activates=False)
+            return ZeroRules(cooldown_seconds=0.0, manual_zero_activates=False, has_floor=has_floor)
         given_seconds = field.cooldown_seconds
         return ZeroRules(
             cooldown_seconds=COOLDOWN_SECONDS if given_seconds is None else float(given_seconds),
             manual_zero_activates=field.manual_zero == ManualZero.ACTIVATE,
+            has_floor=has_floor,
         )
 
     def policy(self, rules: ZeroRules, policy: Policy) -> Policy:
@@ -111,7 +118,10 @@ class ScaleToZero(Extension[ZeroRules, float]):
         draft.states.pop(self.name, None)
 
     def recommendation(self, rules: ZeroRules, draft: Draft) -> None:
-        """Zero, or one at least."""
+        """Zero, or one at least; with a floor of a schedule, what the metrics recommend."""
+        if rules.has_floor:
+            draft.states.pop(self.name, None)
+            return
         turn = draft.turn
         found_activity = activity([each.metric for each in draft.signals], _proposals(draft))
         found = zero(
@@ -135,7 +145,9 @@ class ScaleToZero(Extension[ZeroRules, float]):
 
     def bounded(self, rules: ZeroRules, draft: Draft) -> None:
         """The floor applies whatever bounds say."""
-        step: ZeroStep = draft.steps[self.name]
+        step: ZeroStep | None = draft.steps.get(self.name)
+        if step is None:
+            return
         is_cooling = step.inactive_since_unix_seconds is not None
         draft.steps[self.name] = msgspec.structs.replace(
             step, decides=is_cooling and draft.replicas < step.floor
@@ -199,7 +211,9 @@ def zero(
     since = inactive_since_unix_seconds
     since = moment.now_unix_seconds if since is None else since
     cools_down = current > 0 and not moment.reached(since + rules.cooldown_seconds)
-    return Zero(recommended=0, floor=int(cools_down), inactive_since_unix_seconds=since)
+    # What is not active may still need its replicas, such as cpu after the last message of a queue.
+    floor = min(current, max(1, recommended)) if cools_down else 0
+    return Zero(recommended=0, floor=floor, inactive_since_unix_seconds=since)
 
 
 def activity(metrics: Sequence[MetricSpec], proposals: Sequence[Proposal]) -> Activity:

@@ -9,6 +9,8 @@ import yaml
 
 from adapter.config import parse
 from kubectl_loadline.migration import Unconvertible, from_scaled_object
+from testbed.programs import CRD
+from tests.crd_schema import schema_in, unknown_fields, violations
 
 DOCS = Path(__file__).parents[4] / "docs"
 PAGE = DOCS / "keda-fields.md"
@@ -231,6 +233,28 @@ def test_cpu_and_memory_become_resource_metrics_of_the_pod_or_of_a_container():
 def test_cpu_alone_never_goes_to_zero_as_in_keda():
     assert spec_of(CPU)["minReplicas"] == 1
     assert remarked(CPU) == ["spec.minReplicaCount"]
+
+
+def test_cpu_beside_a_query_does_not_keep_the_target_from_zero():
+    """KEDA reads no activity from cpu and memory."""
+    container = {"type": "memory", "metadata": {"value": "60", "containerName": "app"}}
+    found = converted(prometheus(), CPU, container).autoscaler
+    metrics = found["spec"]["metrics"]
+    assert [each.get("activationValue") for each in metrics] == [None, "1P", "1P"]
+    spec = schema_in(CRD)["properties"]["spec"]
+    assert [*violations(found["spec"], spec), *unknown_fields(found["spec"], spec)] == []
+
+
+def test_cpu_and_cron_say_that_keda_would_go_to_zero():
+    trigger = cron("0 8 * * *", "0 9 * * *")
+    found = converted(CPU, trigger)
+    assert found.autoscaler["spec"]["minReplicas"] == 1
+    assert "activationValue" not in found.autoscaler["spec"]["metrics"][0]
+    (remark,) = found.remarks
+    assert remark.field == "spec.minReplicaCount"
+    assert (
+        "KEDA scales to zero while no trigger other than cpu and memory is active" in remark.message
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import AutoscalerStatus, Behavior
 from scaler.api.extension_spec import MetricFallback, ScaleToZero
 from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.api.schedules import ScheduleSpec
 from scaler.extensions import EXTENSIONS
 from scaler.extensions.fallback import MetricRecord
 from tests.unit.scaler.objects import (
@@ -31,9 +32,11 @@ from tests.unit.scaler.objects import (
     observed,
     of_pods,
     replaced,
+    resource,
     rules,
     samples,
     spec,
+    utilization,
 )
 
 LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True)
@@ -215,6 +218,29 @@ def test_a_metric_that_falls_back_is_active_when_it_proposes_replicas(replicas, 
 def test_a_zero_that_a_user_set(manual_zero, branch, expected):
     decision = desired(of_queue(manual_zero=manual_zero), queue(42), replicas=0)
     assert (decision.branch, decision.desired_replicas) == (branch, expected)
+
+
+CPU_THAT_NEVER_ACTIVATES = named(resource(utilization(50)), "cpu", activation_value="1P")
+BUSY = samples({f"web-{index}": 1000 for index in range(3)})  # of cpu: it proposes six
+
+
+@pytest.mark.parametrize(("inactive_seconds", "expected"), [(599, 3), (600, 0)])
+def test_a_metric_that_never_activates_keeps_its_replicas_for_the_cooldown_and_then_none(
+    inactive_seconds, expected
+):
+    of = of_queue(QUEUE, CPU_THAT_NEVER_ACTIVATES, cooldown=600)
+    decision = desired(of, queue(0), BUSY, memory=inactive(inactive_seconds), replicas=3)
+    assert decision.desired_replicas == expected
+
+
+def test_while_a_schedule_sets_a_floor_metrics_that_do_not_activate_count_and_the_cooldown_waits():
+    always = ScheduleSpec(name="a", schedule="* * * * *", duration_seconds=3600, min_replicas=2)
+    of = of_queue(QUEUE, CPU_THAT_NEVER_ACTIVATES, cooldown=600)
+    decision = desired(
+        replaced(of, schedules=(always,)), queue(0), BUSY, memory=inactive(999), replicas=3
+    )
+    assert decision.desired_replicas == 6
+    assert "zero" not in decision.memory.states
 
 
 def test_activation_values_alone_have_no_cooldown():
