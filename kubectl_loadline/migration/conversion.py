@@ -1,11 +1,13 @@
 """The result of converting one object, and what HPAs and ScaledObjects have in common."""
 
+import argparse
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from wire.api.loadline import API_VERSION
+from wire.process.command_line.parsing import boolean
 
 Json = dict[str, Any]
 
@@ -79,3 +81,11 @@ def load_autoscaler(source: Mapping[str, Any], spec: Json) -> Json:
         "metadata": metadata,
         "spec": spec,
     }
+
+
+def as_boolean(value: object) -> bool | None:
+    """What Go's strconv.ParseBool makes of the text, or YAML of the word; None for what is neither true nor false."""
+    try:
+        return value if isinstance(value, bool) else boolean(str(value))
+    except argparse.ArgumentTypeError:
+        return None

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from kubectl_loadline.migration.conversion import Json, Remarks
+from kubectl_loadline.migration.conversion import Json, Remarks, as_boolean
 
 # Fields of the trigger that say how to reach Prometheus, which the adapter's flags or `backends` say for all metrics.
 _CONNECTION: Final = (
@@ -36,9 +36,8 @@ class PrometheusMetrics:
         rule = self._rule(name, str(metadata.get("query", "")))
         if backend := self._backend(str(metadata.get("serverAddress", ""))):
             rule["backend"] = backend
-        # KEDA's default: a query without a result is 0.
-        if str(metadata.get("ignoreNullValues", "true")).lower() != "false":
-            rule["signal"] = {"onEmpty": "zero"}
+        if self._ignores_null_values(where, metadata):
+            rule["signal"] = {"onEmpty": "zero", "onNaN": "zero"}
         self.rules.append(rule)
         if trigger.get("authenticationRef"):
             self._remarks.add(
@@ -54,6 +53,19 @@ class PrometheusMetrics:
                     "Set it with the --prometheus-* flags or in `backends` of the adapter.",
                 )
         return self._metric(index, name, trigger, metadata)
+
+    def _ignores_null_values(self, where: str, metadata: Mapping[str, Any]) -> bool:
+        """KEDA's default: without a result, and with a value that is no number, a query is 0 (`ExecutePromQuery`)."""
+        given = metadata.get("ignoreNullValues")
+        if given is None or not str(given).strip():
+            return True
+        found = as_boolean(given.strip() if isinstance(given, str) else given)
+        if found is None:
+            self._remarks.add(
+                f"{where}.metadata.ignoreNullValues",
+                f"{given!r} is neither true nor false, which KEDA refuses; the default, true, is used",
+            )
+        return found is not False
 
     def _rule(self, name: str, query: str) -> Json:
         if self._described is None:

@@ -77,7 +77,7 @@ def test_a_prometheus_trigger_becomes_a_named_metric_that_the_adapter_accepts():
         prometheus("sum(a)", name="Mail Queue"), prometheus("sum(b)", ignoreNullValues="false")
     )
     assert list(found.metrics) == [
-        {"name": "shop_worker_mail_queue", "query": "sum(a)", "backend": "prometheus-monitoring", "signal": {"onEmpty": "zero"}},
+        {"name": "shop_worker_mail_queue", "query": "sum(a)", "backend": "prometheus-monitoring", "signal": {"onEmpty": "zero", "onNaN": "zero"}},
         {"name": "shop_worker_1", "query": "sum(b)", "backend": "prometheus-monitoring"},
     ]  # fmt: skip
     assert list(found.backends) == [{"name": "prometheus-monitoring", "url": SERVER}]
@@ -85,6 +85,25 @@ def test_a_prometheus_trigger_becomes_a_named_metric_that_the_adapter_accepts():
     assert [rule.name for rule in parse(file).rules] == ["shop_worker_mail_queue", "shop_worker_1"]
     first, second = found.autoscaler["spec"]["metrics"]
     assert (first["name"], second["name"]) == ("mail-queue", "prometheus-1")
+
+
+@pytest.mark.parametrize(
+    ("given", "is_zero", "remarks"),
+    [
+        ("0", False, []),
+        ("F", False, []),
+        (" false ", False, []),
+        (False, False, []),
+        ("T", True, []),
+        ("1", True, []),
+        ("", True, []),
+        ("no", True, ["spec.triggers[0].metadata.ignoreNullValues"]),
+    ],
+)
+def test_null_values_are_ignored_as_go_reads_booleans(given, is_zero, remarks):
+    found = converted(prometheus(ignoreNullValues=given))
+    assert ("signal" in found.metrics[0]) is is_zero
+    assert [each.field for each in found.remarks] == remarks
 
 
 @pytest.mark.parametrize(
