@@ -9,6 +9,7 @@ from kubectl_loadline.migration.conversion import (
     Json,
     Remarks,
     Unconvertible,
+    as_boolean,
     load_autoscaler,
     name_of,
 )
@@ -62,10 +63,11 @@ def from_scaled_object(
             "export the value to Prometheus and use a metric of it"
         )
     spec: Json = {"mode": "DryRun"} if dry_run else {}
-    if suspension := _suspension(scaled_object, remarks):
+    bounds = _bounds(given, metrics, remarks)
+    if suspension := _suspension(scaled_object, bounds["maxReplicas"], remarks):
         spec["suspend"] = suspension
     spec["scaleTargetRef"] = target
-    spec |= _bounds(given, metrics, remarks)
+    spec |= bounds
     if found := schedules(triggers, max_replicas=spec["maxReplicas"], remarks=remarks):
         spec["schedules"] = found
     spec["metrics"] = metrics
@@ -234,20 +236,35 @@ def _is_from_prometheus(metric: Json) -> bool:
     return metric["type"] in ("External", "Object")
 
 
-def _suspension(scaled_object: Mapping[str, Any], remarks: Remarks) -> Json:
+def _suspension(scaled_object: Mapping[str, Any], most: int, remarks: Remarks) -> Json:
+    """KEDA's `NeedToBePausedByAnnotation`, `NeedToPauseScaleIn` and `NeedToPauseScaleOut`. `most` are the replicas that a suspension may set."""
     annotations = (scaled_object.get("metadata") or {}).get("annotations") or {}
-    if replicas := annotations.get(f"{_PAUSED}-replicas"):
-        return {"direction": "Both", "replicas": int(replicas)}
-    if annotations.get(_PAUSED) == "true":
-        return {"direction": "Both"}
-    if annotations.get(f"{_PAUSED}-scale-in") == "true":
-        return {"direction": "Down"}
-    if annotations.get(f"{_PAUSED}-scale-out") == "true":
-        return {"direction": "Up"}
-    for name in sorted(annotations):
+    replicas, scale_in, scale_out = (
+        f"{_PAUSED}-{each}" for each in ("replicas", "scale-in", "scale-out")
+    )
+    for name in sorted(annotations.keys() - {_PAUSED, replicas, scale_in, scale_out}):
         if re.match(r"(autoscaling|scaledobject)\.keda\.sh/", name):
             remarks.add(f"metadata.annotations[{name}]", "it has no counterpart and is omitted")
+    if replicas in annotations:
+        given = str(annotations[replicas])
+        if given.isdecimal() and int(given) <= most:
+            return {"direction": "Both", "replicas": int(given)}
+        remarks.add(
+            f"metadata.annotations[{replicas}]",
+            f"{given!r} is not a number from 0 to maxReplicas ({most}); the replicas are kept as they are",
+        )
+        return {"direction": "Both"}
+    down, up = _is_set(annotations, scale_in), _is_set(annotations, scale_out)
+    if _is_set(annotations, _PAUSED) or (down and up):
+        return {"direction": "Both"}
+    if down or up:
+        return {"direction": "Down" if down else "Up"}
     return {}
+
+
+def _is_set(annotations: Mapping[str, Any], name: str) -> bool:
+    """KEDA's `getBoolAnnotation`: what is no boolean counts as true."""
+    return name in annotations and as_boolean(annotations[name]) is not False
 
 
 def _read_advanced(spec: Mapping[str, Any], into: Json, remarks: Remarks) -> None:

@@ -310,11 +310,35 @@ def test_the_fallback_applies_to_the_external_metrics(fallback, expected):
         ("paused-scale-in", "true", {"direction": "Down"}),
         ("paused-scale-out", "true", {"direction": "Up"}),
         ("paused", "false", None),
+        ("paused", "0", None),
+        ("paused", "F", None),
+        ("paused", "True", {"direction": "Both"}),
+        ("paused", "1", {"direction": "Both"}),
+        ("paused", "yes", {"direction": "Both"}),
+        ("paused", "", {"direction": "Both"}),
+        ("paused-scale-in", "T", {"direction": "Down"}),
+        ("paused-scale-in", "f", None),
+        ("paused-scale-out", "yes", {"direction": "Up"}),
+        ("paused-replicas", "many", {"direction": "Both"}),
+        ("paused-replicas", "101", {"direction": "Both"}),
     ],
 )
 def test_a_paused_object_stays_suspended(annotation, value, suspension):
     annotations = {f"autoscaling.keda.sh/{annotation}": value}
     assert spec_of(prometheus(), annotations=annotations).get("suspend") == suspension
+
+
+def test_an_object_that_may_scale_neither_in_nor_out_is_suspended_in_both_directions():
+    prefix = "autoscaling.keda.sh/paused-scale"
+    annotations = {f"{prefix}-in": "true", f"{prefix}-out": "true"}
+    assert spec_of(prometheus(), annotations=annotations)["suspend"] == {"direction": "Both"}
+
+
+def test_an_annotation_without_counterpart_is_reported_for_a_paused_object_too():
+    names = ("autoscaling.keda.sh/paused", "autoscaling.keda.sh/force-activation")
+    assert remarked(prometheus(), annotations=dict.fromkeys(names, "true")) == [
+        "metadata.annotations[autoscaling.keda.sh/force-activation]"
+    ]
 
 
 def cron(start, end, **metadata):
