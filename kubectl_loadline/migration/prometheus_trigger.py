@@ -1,29 +1,37 @@
 """KEDA's trigger `prometheus`: an External or Object metric, and the named metric of the adapter that it reads."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
+from kubectl_loadline.migration.adapter_names import AdapterNames, dns_label, unique
 from kubectl_loadline.migration.conversion import Json, Remarks, as_boolean
 
 # Fields of the trigger that say how to reach Prometheus, which the adapter's flags or `backends` say for all metrics.
 _CONNECTION: Final = (
-    "authModes", "awsRegion", "cortexOrgID", "customHeaders", "queryParameters", "timeout", "unsafeSsl",
+    "authModes", "awsRegion", "cortexOrgID", "customHeaders", "namespace", "queryParameters", "timeout", "unsafeSsl",
 )  # fmt: skip
+# Those that may select a tenant: with others, the same server has other values.
+_TENANT: Final = ("cortexOrgID", "customHeaders", "namespace", "queryParameters")
 
 
 class PrometheusMetrics:
     """The named metrics and backends that the triggers of one object need."""
 
     def __init__(
-        self, scaled_object: Mapping[str, Any], remarks: Remarks, *, described: Json | None = None
+        self,
+        scaled_object: Mapping[str, Any],
+        remarks: Remarks,
+        names: AdapterNames,
+        *,
+        described: Json | None = None,
     ) -> None:
         """`described`: the object that the metrics describe, as in `describedObject`. None: they are external."""
         metadata = scaled_object.get("metadata") or {}
         self._namespace = metadata.get("namespace", "default")
         self._prefix = f"{self._namespace}_{metadata.get('name', '')}"
         self._remarks = remarks
+        self._names = names
+        self._labels: set[str] = set()
         self._described = described
         self.rules: list[Json] = []
         self.backends: list[Json] = []
@@ -32,10 +40,11 @@ class PrometheusMetrics:
         """The metric; its named metric is added to `rules`."""
         where = f"spec.triggers[{index}]"
         metadata = trigger.get("metadata") or {}
-        name = re.sub(r"\W", "_", f"{self._prefix}_{trigger.get('name') or index}").lower()
+        name = self._names.metric(f"{self._prefix}_{trigger.get('name') or index}")
         rule = self._rule(name, str(metadata.get("query", "")))
-        if backend := self._backend(str(metadata.get("serverAddress", ""))):
-            rule["backend"] = backend
+        backend = self._backend(where, trigger, metadata)
+        if backend is not None:
+            rule["backend"] = backend["name"]
         if self._ignores_null_values(where, metadata):
             rule["signal"] = {"onEmpty": "zero", "onNaN": "zero"}
         self.rules.append(rule)
@@ -47,10 +56,11 @@ class PrometheusMetrics:
             )
         for field in _CONNECTION:
             if metadata.get(field):
+                its = "" if backend is None else f" {backend['name']}"
                 self._remarks.add(
                     f"{where}.metadata.{field}",
                     "the connection to Prometheus is a setting of the adapter",
-                    "Set it with the --prometheus-* flags or in `backends` of the adapter.",
+                    f"Set it with the --prometheus-* flags, or for its backend{its} in `backends` of the adapter.",
                 )
         return self._metric(index, name, trigger, metadata)
 
@@ -86,11 +96,11 @@ class PrometheusMetrics:
         threshold = str(metadata.get("threshold", ""))
         kind = trigger.get("metricType") or "AverageValue"
         target = {"type": kind, "value" if kind == "Value" else "averageValue": threshold}
-        label = re.sub(
-            r"[^a-z0-9-]", "-", str(trigger.get("name") or f"prometheus-{index}").lower()
-        )
+        wanted = dns_label(str(trigger.get("name") or "")) or f"prometheus-{index}"
+        shown = unique(wanted, self._labels, separator="-")
+        self._labels.add(shown)
         source: Json = {"metric": {"name": name}, "target": target}
-        metric: Json = {"type": "External", "name": label.strip("-")[:63], "external": source}
+        metric: Json = {"type": "External", "name": shown, "external": source}
         if self._described is not None:
             del metric["external"]
             metric |= {
@@ -101,13 +111,23 @@ class PrometheusMetrics:
             metric["activationValue"] = str(activation)
         return metric
 
-    def _backend(self, address: str) -> str:
-        """The name of the backend for a server address."""
-        host = urlsplit(address).hostname or ""
-        name = re.sub(r"[^a-z0-9-]", "-", host.split(".svc")[0].lower()).strip("-")
-        if name and not any(each["name"] == name for each in self.backends):
-            self.backends.append({"name": name, "url": address})
-        return name
+    def _backend(
+        self, where: str, trigger: Mapping[str, Any], metadata: Mapping[str, Any]
+    ) -> Json | None:
+        """The backend of the trigger, which is added to `backends`."""
+        credentials = trigger.get("authenticationRef") or {}
+        tenant = {name: str(metadata[name]) for name in _TENANT if metadata.get(name)}
+        tenant |= {f"authenticationRef.{name}": str(value) for name, value in credentials.items()}
+        address = str(metadata.get("serverAddress", ""))
+        found = self._names.backend(address, tenant)
+        if found is None:
+            self._remarks.add(
+                f"{where}.metadata.serverAddress",
+                f"{address!r} is not a URL; the metric is read from the Prometheus of the adapter",
+            )
+        elif found not in self.backends:
+            self.backends.append(found)
+        return found
 
 
 def _resource(described: Json) -> str:

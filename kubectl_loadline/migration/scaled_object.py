@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from kubectl_loadline.migration.adapter_names import AdapterNames
 from kubectl_loadline.migration.conversion import (
     Converted,
     Json,
@@ -32,10 +33,15 @@ _PAUSED: Final = "autoscaling.keda.sh/paused"
 
 
 def from_scaled_object(
-    scaled_object: Mapping[str, Any], *, dry_run: bool, as_objects: bool = False
+    scaled_object: Mapping[str, Any],
+    *,
+    dry_run: bool,
+    as_objects: bool = False,
+    names: AdapterNames | None = None,
 ) -> Converted:
     """`dry_run` sets `mode: DryRun`, so that it can run beside the original. `as_objects`: the values of Prometheus triggers
-    become metrics of the scale target, which need no external.metrics.k8s.io. Raises `Unconvertible`.
+    become metrics of the scale target, which need no external.metrics.k8s.io. `names` are those of the objects that are converted
+    together. Raises `Unconvertible`.
     """
     original = name_of(scaled_object)
     given = dict(scaled_object.get("spec") or {})
@@ -54,7 +60,9 @@ def from_scaled_object(
             f"the plural of {target['kind']} in `describes` of its metrics is a guess",
             "Compare it with `kubectl api-resources`.",
         )
-    prometheus = PrometheusMetrics(scaled_object, remarks, described=target if as_objects else None)
+    prometheus = PrometheusMetrics(
+        scaled_object, remarks, names or AdapterNames(), described=target if as_objects else None
+    )
     triggers = given.get("triggers") or []
     metrics = _metrics(triggers, prometheus, remarks)
     if not metrics:

@@ -15,6 +15,7 @@ import yaml
 from kubectl_loadline.commands.migrate.from_cluster import compared, read_originals
 from kubectl_loadline.decisions.metric_names import in_prometheus_words
 from kubectl_loadline.migration import (
+    AdapterNames,
     Comparison,
     Converted,
     Remark,
@@ -56,7 +57,12 @@ def migrated_documents(given: argparse.Namespace, originals: Sequence[Json]) -> 
     dry_run = not given.enforce
     conversions: dict[str, Conversion] = {
         "HorizontalPodAutoscaler": partial(from_hpa, dry_run=dry_run),
-        "ScaledObject": partial(from_scaled_object, dry_run=dry_run, as_objects=given.as_objects),
+        "ScaledObject": partial(
+            from_scaled_object,
+            dry_run=dry_run,
+            as_objects=given.as_objects,
+            names=AdapterNames(),
+        ),
     }
     return _converted(originals, conversions, rules_file=given.rules, values_file=given.values)
 
@@ -227,6 +233,8 @@ def _configuration(converted: Sequence[Converted], metrics: Sequence[Json]) -> J
             f"They are read from the Prometheus of the adapter, which must be {only['url']}"
         )
     elif backends:
+        for name, each in backends.items():
+            print_error(f"Backend {name} is {each['url']}")
         configuration = {"backends": list(backends.values()), "metrics": list(metrics)}
     return configuration
 

@@ -56,13 +56,25 @@ def test_hpas_and_scaled_objects_are_converted_and_other_objects_left_out(tmp_pa
     }  # fmt: skip
 
 
-def test_metrics_of_several_prometheus_servers_name_their_backend(tmp_path, main):
+def test_metrics_of_several_prometheus_servers_name_their_backend(tmp_path, capsys, main):
     rules = tmp_path / "rules.yaml"
     other = SCALED_OBJECT.replace("http://p:9090", "http://q:9090").replace("worker", "other")
     assert main(["migrate", f"--rules={rules}", written(tmp_path, SCALED_OBJECT, other)]) == 0
     configuration = yaml.safe_load(rules.read_text())
     assert [each["url"] for each in configuration["backends"]] == ["http://p:9090", "http://q:9090"]
     assert [each["backend"] for each in configuration["metrics"]] == ["p", "q"]
+    error = capsys.readouterr().err
+    assert "Backend p is http://p:9090" in error
+    assert "Backend q is http://q:9090" in error
+
+
+def test_metrics_of_two_objects_with_the_same_words_in_their_names_are_two(tmp_path, main):
+    rules = tmp_path / "rules.yaml"
+    first = SCALED_OBJECT.replace("name: worker, namespace: shop", "name: a, namespace: shop-eu")
+    second = SCALED_OBJECT.replace("name: worker, namespace: shop", "name: eu-a, namespace: shop")
+    assert main(["migrate", f"--rules={rules}", written(tmp_path, first, second)]) == 0
+    names = [each["name"] for each in yaml.safe_load(rules.read_text())["metrics"]]
+    assert names == ["shop_eu_a_0", "shop_eu_a_0_2"]
 
 
 def test_the_items_of_a_list_are_converted(tmp_path, capsys, main):

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from adapter.config import parse
-from kubectl_loadline.migration import Unconvertible, from_scaled_object
+from kubectl_loadline.migration import AdapterNames, Unconvertible, from_scaled_object
 from testbed.programs import CRD
 from tests.crd_schema import schema_in, unknown_fields, violations
 
@@ -32,16 +32,19 @@ def prometheus(query="sum(queue)", threshold="30", metric_type=None, name=None, 
 CPU = {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
 
 
-def converted(*triggers, annotations=None, as_objects=False, **spec):
+def converted(
+    *triggers, annotations=None, as_objects=False, names=None, of=("shop", "worker"), **spec
+):
     return from_scaled_object(
         {
             "apiVersion": "keda.sh/v1alpha1",
             "kind": "ScaledObject",
-            "metadata": {"name": "worker", "namespace": "shop", "annotations": annotations or {}},
+            "metadata": {"name": of[1], "namespace": of[0], "annotations": annotations or {}},
             "spec": {"scaleTargetRef": {"name": "worker"}, "triggers": list(triggers), **spec},
         },
         dry_run=False,
         as_objects=as_objects,
+        names=names,
     )
 
 
@@ -85,6 +88,88 @@ def test_a_prometheus_trigger_becomes_a_named_metric_that_the_adapter_accepts():
     assert [rule.name for rule in parse(file).rules] == ["shop_worker_mail_queue", "shop_worker_1"]
     first, second = found.autoscaler["spec"]["metrics"]
     assert (first["name"], second["name"]) == ("mail-queue", "prometheus-1")
+
+
+def at(address, **metadata):
+    return prometheus(serverAddress=address, **metadata)
+
+
+@pytest.mark.parametrize(
+    ("triggers", "backends"),
+    [
+        pytest.param(
+            [at("http://p.a.svc:9090"), at("HTTP://P.a.svc:9090/")],
+            {"p-a": "http://p.a.svc:9090"},
+            id="one server",
+        ),
+        pytest.param(
+            [at("http://p.a.svc:80/"), at("http://p.a.svc")],
+            {"p-a": "http://p.a.svc"},
+            id="the port of the scheme",
+        ),
+        pytest.param(
+            [at("http://p.a.svc:9090"), at("http://p.a.svc:10902")],
+            {"p-a": "http://p.a.svc:9090", "p-a-10902": "http://p.a.svc:10902"},
+            id="two ports",
+        ),
+        pytest.param(
+            [at("http://v/select/1/prometheus"), at("http://v/select/2/prometheus")],
+            {
+                "v-select-1-prometheus": "http://v/select/1/prometheus",
+                "v-select-2-prometheus": "http://v/select/2/prometheus",
+            },
+            id="two paths",
+        ),
+        pytest.param(
+            [at("http://p.svc-a.example"), at("http://p.svc-b.example")],
+            {
+                "p-svc-a-example": "http://p.svc-a.example",
+                "p-svc-b-example": "http://p.svc-b.example",
+            },
+            id="hosts with .svc in the middle",
+        ),
+        pytest.param(
+            [at("http://a.b"), at("http://a-b"), at("https://a.b")],
+            {"a-b": "http://a.b", "a-b-2": "http://a-b", "a-b-3": "https://a.b"},
+            id="the same name",
+        ),
+        pytest.param([at("http://default")], {"default-2": "http://default"}, id="of the flags"),
+        pytest.param(
+            [at("http://p", namespace="a"), at("http://p", namespace="b"), at("http://p", namespace="a")],
+            {"p": "http://p", "p-2": "http://p"},
+            id="two tenants",
+        ),
+        pytest.param([at("p:9090")], {}, id="no URL"),
+        pytest.param([at("http://p:x")], {}, id="no port"),
+    ],
+)  # fmt: skip
+def test_each_server_and_tenant_is_a_backend_with_its_own_name(triggers, backends):
+    found = converted(*triggers)
+    assert {each["name"]: each["url"] for each in found.backends} == backends
+    used = {each["backend"] for each in found.metrics if "backend" in each}
+    assert used == set(backends)
+
+
+def test_names_are_unique_among_objects_that_are_converted_together():
+    names = AdapterNames()
+    first = converted(prometheus(), of=("shop-eu", "worker"), names=names)
+    second = converted(prometheus(), of=("shop", "eu-worker"), names=names)
+    assert [each.metrics[0]["name"] for each in (first, second)] == [
+        "shop_eu_worker_0",
+        "shop_eu_worker_0_2",
+    ]
+    assert second.autoscaler["spec"]["metrics"][0]["external"]["metric"] == {
+        "name": "shop_eu_worker_0_2"
+    }
+    assert first.backends == second.backends
+
+
+def test_the_names_of_the_metrics_of_an_object_are_unique_labels():
+    names = ("Mail Queue", "mail-queue", "__", "x" * 100)
+    metrics = spec_of(*(prometheus(name=each) for each in names))["metrics"]
+    shown = [each["name"] for each in metrics]
+    assert shown[:3] == ["mail-queue", "mail-queue-2", "prometheus-2"]
+    assert len(shown[3]) <= 63
 
 
 @pytest.mark.parametrize(
@@ -416,9 +501,10 @@ def test_a_field_without_counterpart_is_reported(spec, field):
 
 def test_credentials_and_other_triggers_are_reported():
     kafka = {"type": "kafka", "metadata": {}}
-    secured = {**prometheus(unsafeSsl="true"), "authenticationRef": {"name": "a"}}
+    secured = {**prometheus(unsafeSsl="true", namespace="shop"), "authenticationRef": {"name": "a"}}
     assert remarked(secured, kafka) == [
         "spec.triggers[0].authenticationRef",
+        "spec.triggers[0].metadata.namespace",
         "spec.triggers[0].metadata.unsafeSsl",
         "spec.triggers[1]",
     ]
