@@ -11,6 +11,7 @@ from kubectl_loadline.migration.conversion import (
     load_autoscaler,
     name_of,
 )
+from kubectl_loadline.migration.hpa_annotations import read_annotations
 
 VERSIONS = ("autoscaling/v1", "autoscaling/v2beta2", "autoscaling/v2")
 _FIELDS = {"scaleTargetRef", "minReplicas", "maxReplicas", "metrics", "behavior"}
@@ -29,6 +30,9 @@ def from_hpa(hpa: Mapping[str, Any], *, dry_run: bool) -> Converted:
     remarks = Remarks(original)
     if version == "autoscaling/v1":
         _read_v1(given)
+    if version != "autoscaling/v2":
+        annotations = (hpa.get("metadata") or {}).get("annotations") or {}
+        read_annotations(annotations, given, remarks)
     spec: Json = {"mode": "DryRun"} if dry_run else {}
     spec |= {name: value for name, value in given.items() if name in _FIELDS}
     for name in sorted(given.keys() - _FIELDS):
@@ -41,7 +45,7 @@ def from_hpa(hpa: Mapping[str, Any], *, dry_run: bool) -> Converted:
 
 
 def _read_v1(spec: Json) -> None:
-    """autoscaling/v1 knows only CPU utilization; without it, the API server's default is 80 percent."""
+    """The only metric that autoscaling/v1 has a field for; without any metric, the API server's default is 80 percent of it."""
     percent = spec.pop("targetCPUUtilizationPercentage", None)
     if percent is not None:
         target = {"type": "Utilization", "averageUtilization": percent}

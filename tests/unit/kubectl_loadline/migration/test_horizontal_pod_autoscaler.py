@@ -1,5 +1,7 @@
 """HPAs of all versions become LoadAutoscalers with the same spec."""
 
+import json
+
 import pytest
 
 from kubectl_loadline.migration import Unconvertible, from_hpa
@@ -54,6 +56,133 @@ def test_autoscaling_v1_has_its_metric_in_another_field(spec, metrics):
     found = from_hpa(hpa("autoscaling/v1", **spec), dry_run=False)
     assert found.autoscaler["spec"].get("metrics") == metrics
     assert found.remarks == ()
+
+
+PREFIX = "autoscaling.alpha.kubernetes.io/"
+SELECTOR = {"matchLabels": {"queue": "mail"}}
+INGRESS = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "web"}
+
+
+def with_annotations(version="autoscaling/v1", spec=None, **values):
+    annotations = {
+        f"{PREFIX}{name.replace('_', '-')}": value if isinstance(value, str) else json.dumps(value)
+        for name, value in values.items()
+    }
+    given = hpa(version, {"annotations": {"team": "a", **annotations}}, **(spec or {}))
+    converted = from_hpa(given, dry_run=False)
+    assert converted.autoscaler["metadata"]["annotations"] == {"team": "a"}
+    return converted
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        pytest.param(
+            {"type": "External", "external": {"metricName": "q", "metricSelector": SELECTOR, "targetValue": "30"}},
+            {"type": "External", "external": {"metric": {"name": "q", "selector": SELECTOR}, "target": {"type": "Value", "value": "30"}}},
+            id="an external value",
+        ),
+        pytest.param(
+            {"type": "External", "external": {"metricName": "q", "targetAverageValue": "5"}},
+            {"type": "External", "external": {"metric": {"name": "q"}, "target": {"type": "AverageValue", "averageValue": "5"}}},
+            id="an external average",
+        ),
+        pytest.param(
+            {"type": "Pods", "pods": {"metricName": "r", "selector": SELECTOR, "targetAverageValue": "9"}},
+            {"type": "Pods", "pods": {"metric": {"name": "r", "selector": SELECTOR}, "target": {"type": "AverageValue", "averageValue": "9"}}},
+            id="pods",
+        ),
+        pytest.param(
+            {"type": "Object", "object": {"target": INGRESS, "metricName": "hits", "targetValue": "2k"}},
+            {"type": "Object", "object": {"describedObject": INGRESS, "metric": {"name": "hits"}, "target": {"type": "Value", "value": "2k"}}},
+            id="the value of an object",
+        ),
+        pytest.param(
+            {"type": "Object", "object": {"target": INGRESS, "metricName": "hits", "targetValue": "0", "averageValue": "7"}},
+            {"type": "Object", "object": {"describedObject": INGRESS, "metric": {"name": "hits"}, "target": {"type": "AverageValue", "averageValue": "7"}}},
+            id="the average of an object",
+        ),
+        pytest.param(
+            {"type": "Resource", "resource": {"name": "memory", "targetAverageValue": "1Gi"}},
+            {"type": "Resource", "resource": {"name": "memory", "target": {"type": "AverageValue", "averageValue": "1Gi"}}},
+            id="a resource",
+        ),
+        pytest.param(
+            {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "app", "targetAverageUtilization": 70}},
+            {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "app", "target": {"type": "Utilization", "averageUtilization": 70}}},
+            id="a resource of a container",
+        ),
+    ],
+)  # fmt: skip
+def test_autoscaling_v1_has_other_metrics_in_an_annotation(written, expected):
+    alone = with_annotations(metrics=[written]).autoscaler["spec"]
+    assert alone["metrics"] == [expected]
+    spec = {"targetCPUUtilizationPercentage": 60}
+    with_cpu = with_annotations(metrics=[written], spec=spec).autoscaler["spec"]
+    assert with_cpu["metrics"] == [expected, *METRICS], "in the order of kube-apiserver"
+
+
+def test_autoscaling_v1_has_its_behavior_in_an_annotation_with_the_names_of_go():
+    policy = {"Type": "Pods", "Value": 4, "PeriodSeconds": 60}
+    down = {
+        "StabilizationWindowSeconds": 60,
+        "SelectPolicy": "Min",
+        "Policies": [policy],
+        "Tolerance": "50m",
+    }
+    up = {
+        "StabilizationWindowSeconds": None,
+        "SelectPolicy": None,
+        "Policies": None,
+        "Tolerance": None,
+    }
+    found = with_annotations(behavior={"ScaleUp": up, "ScaleDown": down}).autoscaler["spec"]
+    assert found["behavior"] == {
+        "scaleUp": {},
+        "scaleDown": {
+            "stabilizationWindowSeconds": 60,
+            "selectPolicy": "Min",
+            "policies": [{"type": "Pods", "value": 4, "periodSeconds": 60}],
+            "tolerance": "50m",
+        },
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("version", ["autoscaling/v1", "autoscaling/v2beta2"])
+def test_tolerances_may_be_in_annotations_of_their_own(version):
+    found = with_annotations(version, scale_up_tolerance="10m", scale_down_tolerance="20m")
+    with_window = with_annotations(
+        "autoscaling/v2beta2",
+        scale_down_tolerance="20m",
+        spec={"behavior": {"scaleDown": {"stabilizationWindowSeconds": 9}}},
+    )
+    assert with_window.autoscaler["spec"]["behavior"]["scaleDown"] == {
+        "stabilizationWindowSeconds": 9,
+        "tolerance": "20m",
+    }
+    assert found.autoscaler["spec"]["behavior"] == {
+        "scaleDown": {"tolerance": "20m"},
+        "scaleUp": {"tolerance": "10m"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("metrics", "["),
+        ("metrics", '[{"type": "Pods", "pods": {}}]'),
+        ("metrics", "5"),
+        ("behavior", '{"Future": 1}'),
+    ],
+)
+def test_an_annotation_that_cannot_be_read_is_reported(name, text):
+    converted = with_annotations(**{name: text})
+    assert [each.field for each in converted.remarks] == [f"metadata.annotations[{PREFIX}{name}]"]
+    assert name not in converted.autoscaler["spec"]
+
+
+def test_the_annotations_of_an_hpa_of_v2_do_not_count():
+    assert "metrics" not in with_annotations("autoscaling/v2", metrics=[]).autoscaler["spec"]
 
 
 def test_labels_and_annotations_are_kept_except_those_of_other_programs():
