@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from kubectl_loadline.cluster.container_arguments import expanded, in_one_word, variables_of
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from wire.api.meta import LabelSelector, ObjectMeta
 
@@ -19,8 +20,23 @@ class _Port(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
 
 
+class _FieldRef(msgspec.Struct, frozen=True, rename="camel"):
+    field_path: str = ""
+
+
+class _ValueFrom(msgspec.Struct, frozen=True, rename="camel"):
+    field_ref: _FieldRef | None = None
+
+
+class _Variable(msgspec.Struct, frozen=True, rename="camel"):
+    name: str
+    value: str = ""
+    value_from: _ValueFrom | None = None
+
+
 class _Container(msgspec.Struct, frozen=True):
     image: str = ""
+    env: tuple[_Variable, ...] | None = None
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     ports: tuple[_Port, ...] = ()
@@ -73,6 +89,7 @@ class RunningProgram(msgspec.Struct, frozen=True, kw_only=True):
     selector: LabelSelector
     pod_labels: Mapping[str, str]
     arguments: tuple[str, ...]
+    """Each flag with its value in one word, `--flag=value`."""
     port: int
     config_maps: tuple[str, ...] = ()
     """Those that are mounted into its pods."""
@@ -111,6 +128,7 @@ def _running(deployment: Deployment, program: str) -> RunningProgram | None:
     pod = deployment.spec.template.spec
     for container in pod.containers:
         if _runs(container, program):
+            arguments = _arguments(container, program, deployment.metadata.namespace)
             return RunningProgram(
                 program=program,
                 namespace=deployment.metadata.namespace,
@@ -118,8 +136,8 @@ def _running(deployment: Deployment, program: str) -> RunningProgram | None:
                 service_account=pod.service_account_name or "default",
                 selector=deployment.spec.selector,
                 pod_labels=deployment.spec.template.metadata.labels,
-                arguments=container.args,
-                port=_port(container, program),
+                arguments=arguments,
+                port=_port(container, arguments, program),
                 config_maps=tuple(each.config_map.name for each in pod.volumes if each.config_map),
                 has_command=bool(container.command),
             )
@@ -128,14 +146,35 @@ def _running(deployment: Deployment, program: str) -> RunningProgram | None:
 
 def _runs(container: _Container, program: str) -> bool:
     if container.command:
-        return any(re.search(rf"\bloadline-{program}$", word) for word in container.command)
+        return any(_is_program(word, program) for word in container.command)
     # Manifests of prometheus-adapter have arguments only, and the adapter is the entry point of the image.
     repository = container.image.rpartition("/")[2]
     return program == "adapter" and "loadline" in re.split("[:@]", repository)[0]
 
 
-def _port(container: _Container, program: str) -> int:
-    for argument in reversed(container.args):
+def _arguments(container: _Container, program: str, namespace: str) -> tuple[str, ...]:
+    """What follows the program in the command, and the arguments."""
+    command = container.command
+    index = next((i for i, word in enumerate(command) if _is_program(word, program)), len(command))
+    known = ((each.name, _value(each, namespace)) for each in container.env or ())
+    words = expanded((*command[index + 1 :], *container.args), variables_of(known))
+    return tuple(in_one_word(words))
+
+
+def _value(variable: _Variable, namespace: str) -> str | None:
+    """None for a value that only the pod knows."""
+    if variable.value_from is None:
+        return variable.value
+    field = variable.value_from.field_ref
+    return namespace if field is not None and field.field_path == "metadata.namespace" else None
+
+
+def _is_program(word: str, program: str) -> bool:
+    return re.search(rf"\bloadline-{program}$", word) is not None
+
+
+def _port(container: _Container, arguments: Sequence[str], program: str) -> int:
+    for argument in reversed(arguments):
         if (match := re.fullmatch(r"--secure-port=(\d+)", argument)) is not None:
             return int(match[1])
     named = [each.container_port for each in container.ports if each.name == "https"]

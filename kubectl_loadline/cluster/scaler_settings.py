@@ -1,5 +1,7 @@
 """The settings of the algorithm that the running scaler has: its flags, and the version of the API server that it follows."""
 
+import argparse
+
 from kubectl_loadline.cluster.deployments import RunningProgram
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import WatchedKind
@@ -9,12 +11,16 @@ from wire.kube.requests import Reader
 from wire.process.command_line.parsing import FlagParser
 
 
+class UnknownFlags(ValueError):
+    """The algorithm flags of the running scaler cannot be read, such as one whose value only its pods know."""
+
+
 async def settings_in_cluster(
     kube: Reader, scaler: RunningProgram | None, kind: WatchedKind
 ) -> Settings:
     """The algorithm flags of a running scaler, the defaults without one, and the version that it reads of the API server.
 
-    Raises `StatusError`, `Unavailable` and ValueError if that version cannot be read.
+    Raises `StatusError`, `Unavailable` and ValueError if that version cannot be read, and `UnknownFlags`.
     """
     settings = _settings_of_program(scaler, kind)
     version = scaler.argument("--kubernetes-version") if scaler is not None else ""
@@ -31,4 +37,7 @@ def _settings_of_program(scaler: RunningProgram | None, kind: WatchedKind) -> Se
     known = [
         each for each in arguments if flags.declares(each.partition("=")[0].removeprefix("--"))
     ]
-    return settings_of(flags.parse_args(known), kind)
+    try:
+        return settings_of(flags.parse_args(known), kind)
+    except argparse.ArgumentError as error:
+        raise UnknownFlags(f"the flags of the {scaler} cannot be read here: {error}") from error

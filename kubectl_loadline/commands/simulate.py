@@ -18,7 +18,7 @@ from kubectl_loadline.cluster.flags import (
 )
 from kubectl_loadline.cluster.programs import ScaledByKubernetes, scaler_of
 from kubectl_loadline.cluster.reported_requests import ReportedRequests
-from kubectl_loadline.cluster.scaler_settings import settings_in_cluster
+from kubectl_loadline.cluster.scaler_settings import UnknownFlags, settings_in_cluster
 from kubectl_loadline.decisions.failed_metrics import with_hint
 from kubectl_loadline.decisions.simulated import (
     Simulation,
@@ -77,7 +77,7 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
 async def settings_for(
     session: Session, kind: WatchedKind, namespace: str, named: str
 ) -> tuple[Settings, str | None]:
-    """The algorithm flags of the running scaler; the defaults, and why, if it cannot be found.
+    """The algorithm flags of the running scaler; the defaults, and why, if it cannot be found or its flags cannot be read.
 
     Raises `StatusError`, `Unavailable` and ValueError if the version of the API server cannot be read.
     """
@@ -89,7 +89,10 @@ async def settings_for(
     except Unreachable as error:
         problem = str(error).rstrip(".")
         return await settings_in_cluster(session.client, None, kind), problem
-    return await settings_in_cluster(session.client, scaler, kind), None
+    try:
+        return await settings_in_cluster(session.client, scaler, kind), None
+    except UnknownFlags as error:
+        return await settings_in_cluster(session.client, None, kind), str(error)
 
 
 def parser() -> FlagParser:

@@ -16,7 +16,7 @@ from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 def deployment(
     command="loadline-scaler", *args, namespace="monitoring", name="loadline-scaler", **more
 ):
-    container = {"command": [command] if command else [], "args": list(args), **more}
+    container = {"command": command.split() if command else [], "args": list(args), **more}
     volumes = [{"name": "tmp"}, {"name": "config", "configMap": {"name": "rules"}}]
     pod = {"containers": [container], "serviceAccountName": "account", "volumes": volumes}
     spec = {"selector": {"matchLabels": {"app": name}}, "template": {"spec": pod}}
@@ -59,6 +59,7 @@ def test_manifests_of_prometheus_adapter_name_the_image_without_a_command(image,
     ("arguments", "ports", "expected"),
     [
         pytest.param(["--secure-port=8443"], [], 8443, id="flag"),
+        pytest.param(["--secure-port", "8443"], [], 8443, id="flag in two words"),
         pytest.param(["--secure-port=0"], [], 0, id="it does not serve"),
         pytest.param([], [{"name": "https", "containerPort": 9443}], 9443, id="port of the pod"),
         pytest.param([], [], 10443, id="default"),
@@ -67,6 +68,53 @@ def test_manifests_of_prometheus_adapter_name_the_image_without_a_command(image,
 def test_the_port_is_that_of_the_flag(arguments, ports, expected):
     found = running([deployment("loadline-scaler", *arguments, ports=ports)], "scaler")
     assert found[0].port == expected
+
+
+def arguments_of(*words, command="loadline-scaler", env=()):
+    found = deployment(command, *words, env=list(env))
+    return running([found], "scaler")[0].arguments
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (["--tolerance", "0.3"], ("--tolerance=0.3",)),
+        (["--leader-elect", "run"], ("--leader-elect", "run")),
+        (["run", "--leader-elect", "--tolerance", "0.3"], ("run", "--leader-elect", "--tolerance=0.3")),
+        (["--sync_period=1m", "-v=6"], ("--sync-period=1m", "-v=6")),
+    ],
+)  # fmt: skip
+def test_a_flag_and_its_value_may_be_two_words(given, expected):
+    assert arguments_of(*given) == expected
+
+
+def test_arguments_may_be_in_the_command():
+    assert arguments_of("--watch=x", command="loadline-scaler run --tolerance 0.3") == (
+        "run",
+        "--tolerance=0.3",
+        "--watch=x",
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("--tolerance=$(T)", "--tolerance=0.3"),
+        ("--tolerance=$(INDIRECT)5", "--tolerance=0.35"),
+        ("--certificate-config-map=$(NAMESPACE)/x", "--certificate-config-map=monitoring/x"),
+        ("--tolerance=$(SECRET)", "--tolerance=$(SECRET)"),
+        ("--tolerance=$(NONE)", "--tolerance=$(NONE)"),
+        ("--x=$$(T)", "--x=$(T)"),
+    ],
+)
+def test_variables_are_expanded_as_by_the_kubelet(word, expected):
+    env = [
+        {"name": "T", "value": "0.3"},
+        {"name": "INDIRECT", "value": "$(T)"},
+        {"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
+        {"name": "SECRET", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}},
+    ]
+    assert arguments_of(word, env=env) == (expected,)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_loadline.cluster.deployments import RunningProgram
-from kubectl_loadline.cluster.scaler_settings import settings_in_cluster
+from kubectl_loadline.cluster.scaler_settings import UnknownFlags, settings_in_cluster
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.api.upstream import NEWEST
 from tests.fakes.scaler import FakeKube
@@ -55,3 +55,9 @@ async def test_a_loadautoscaler_is_decided_as_by_the_newest_controller():
     found = await settings_in_cluster(kube, scaler("run"), LOAD_AUTOSCALERS)
     assert found.upstream.minor == NEWEST.minor
     assert kube.requested == []
+
+
+async def test_a_flag_whose_value_only_the_pods_know_is_named():
+    running = scaler("run", "--tolerance=$(TOLERANCE)")
+    with pytest.raises(UnknownFlags, match=r"Deployment monitoring/loadline-scaler .*--tolerance"):
+        await settings_in_cluster(FakeKube(), running, LOAD_AUTOSCALERS)

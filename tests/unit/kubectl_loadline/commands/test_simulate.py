@@ -1,5 +1,7 @@
 """`kubectl loadline simulate` as a whole command line."""
 
+import copy
+
 import pytest
 
 from kubectl_loadline.program import main
@@ -64,3 +66,18 @@ def test_a_metric_that_failed_names_the_command_that_explains_it(shop, capsys):
 def test_a_metric_that_does_not_exist_is_refused_with_the_most_similar(shop, capsys):
     assert main(["simulate", "hpa/web", "--metric=qeue=50"]) == 2
     assert "unknown metric 'qeue': did you mean queue?\n" in capsys.readouterr().err
+
+
+def test_with_flags_that_only_the_pods_know_defaults_are_assumed(shop, capsys):
+    with_variable = copy.deepcopy(SCALER)
+    (container,) = with_variable["spec"]["template"]["spec"]["containers"]
+    container["args"] = [*container.get("args", ()), "--tolerance", "$(TOLERANCE)"]
+    named = "monitoring/loadline-scaler"
+    shop.documents["/apis/apps/v1/namespaces/monitoring/deployments/loadline-scaler"] = (
+        with_variable
+    )
+    assert main(["simulate", "la/web", "--metric=queue=50", f"--scaler={named}"]) == 0
+    found = capsys.readouterr()
+    assert "from 3 to 5 replicas" in found.out
+    assert found.err.startswith("Default algorithm flags are assumed: the flags of the Deployment ")
+    assert "argument --tolerance: '$(TOLERANCE)' is not a ratio" in found.err
