@@ -65,7 +65,7 @@ async def migrated_configuration(given: argparse.Namespace, configuration: Json)
     if not printed:
         return FAILED
     if given.values is not None:
-        written_values(given.values, yaml.safe_load(printed), is_complete=True)
+        print_error(written_values(given.values, yaml.safe_load(printed), is_complete=True))
     else:
         sys.stdout.write(printed.decode())
     return FOUND if code == INCOMPLETE else OK

@@ -177,66 +177,80 @@ def _converted(
         except Unconvertible as reason:
             print_error(f"{reason}.")
             failed = True
+    # First, so that nothing is printed if a file cannot be written.
+    notes = _written_rules(converted, rules_file, values_file)
     for each in converted:
         for remark in each.remarks:
             print_error(_sentence(remark))
     if converted:
         print(yaml.safe_dump_all([each.autoscaler for each in converted], sort_keys=False), end="")
-    _write_rules(converted, rules_file, values_file)
+    for note in notes:
+        print_error(note)
     skipped = sum(str(each.get("kind")) not in conversions for each in originals)
     others = f"; {skipped} other objects skipped" if skipped else ""
     print_error(f"{len(converted)} of {len(originals) - skipped} autoscalers converted{others}")
     return FOUND if failed else OK
 
 
-def _write_rules(
+def _written_rules(
     converted: Sequence[Converted], rules_file: Path | None, values_file: Path | None
-) -> None:
+) -> list[str]:
+    """Write the configuration of the adapter to the files; what to say about it. Raises `WrongInput`."""
     metrics = [metric for each in converted for metric in each.metrics]
     if not metrics:
-        return
+        return []
     if rules_file is None and values_file is None:
-        print_error(
-            f"{_metrics(len(metrics))} must be added to the adapter: run the command again with --values=FILE for its chart, or with "
-            "--rules=FILE for its configuration"
-        )
-        return
-    configuration = _configuration(converted, metrics)
+        return [
+            f"{_metrics(len(metrics))} must be added to the adapter: run the command again with "
+            + "--values=FILE for its chart, or with --rules=FILE for its configuration"
+        ]
+    backends = {backend["name"]: backend for each in converted for backend in each.backends}
+    configuration = _configuration(metrics, backends)
+    notes = _addresses(backends)
     if rules_file is not None:
-        print_error(f"{rules_file}: {_metrics(len(metrics))} for the configuration of the adapter")
-        rules_file.write_text(yaml.safe_dump(configuration, sort_keys=False), "utf-8")
+        _write(rules_file, configuration)
+        counted = _metrics(len(metrics))
+        notes.append(f"{rules_file}: {counted} for the configuration of the adapter")
     if values_file is not None:
-        written_values(values_file, configuration, is_complete=False)
+        notes.append(written_values(values_file, configuration, is_complete=False))
+    return notes
 
 
-def written_values(file: Path, configuration: Json, *, is_complete: bool) -> None:
-    """Write a configuration of the adapter, complete or to be added to it, as values of its chart.
+def written_values(file: Path, configuration: Json, *, is_complete: bool) -> str:
+    """Write a configuration of the adapter, complete or to be added to it, as values of its chart; what to say about the file.
 
-    Raises `WrongInput` if they cannot express it.
+    Raises `WrongInput` if they cannot express it, and if the file cannot be written.
     """
     try:
         values = chart_values(configuration, is_complete=is_complete)
     except ValueError as error:
         raise WrongInput(f"{file}: {error}") from error
-    file.write_text(yaml.safe_dump(values, sort_keys=False), "utf-8")
-    print_error(f"{file}: values for the chart of the adapter, to be merged into yours")
+    _write(file, values)
+    return f"{file}: values for the chart of the adapter, to be merged into yours"
 
 
-def _configuration(converted: Sequence[Converted], metrics: Sequence[Json]) -> Json:
+def _write(file: Path, document: Json) -> None:
+    try:
+        file.write_text(yaml.safe_dump(document, sort_keys=False), "utf-8")
+    except OSError as error:
+        raise WrongInput(f"{file} cannot be written: {error.strerror}") from error
+
+
+def _configuration(metrics: Sequence[Json], backends: Mapping[str, Json]) -> Json:
     """Of the adapter; without `backends` if its own Prometheus is the only one."""
-    backends = {backend["name"]: backend for each in converted for backend in each.backends}
-    configuration: Json = {"metrics": list(metrics)}
+    if len(backends) > 1:
+        return {"backends": list(backends.values()), "metrics": list(metrics)}
+    return {"metrics": [_of_default_backend(metric) for metric in metrics]}
+
+
+def _addresses(backends: Mapping[str, Json]) -> list[str]:
+    """Which server each backend is."""
     if len(backends) == 1:
         [only] = backends.values()
-        configuration = {"metrics": [_of_default_backend(metric) for metric in metrics]}
-        print_error(
-            f"They are read from the Prometheus of the adapter, which must be {only['url']}"
-        )
-    elif backends:
-        for name, each in backends.items():
-            print_error(f"Backend {name} is {each['url']}")
-        configuration = {"backends": list(backends.values()), "metrics": list(metrics)}
-    return configuration
+        return [
+            f"The metrics are read from the Prometheus of the adapter, which must be {only['url']}"
+        ]
+    return [f"Backend {name} is {each['url']}" for name, each in backends.items()]
 
 
 def _metrics(count: int) -> str:

@@ -126,7 +126,20 @@ def test_values_cannot_express_several_prometheus_servers(tmp_path, capsys, main
     other = SCALED_OBJECT.replace("http://p:9090", "http://q:9090").replace("worker", "other")
     file = written(tmp_path, SCALED_OBJECT, other)
     assert main(["migrate", f"--values={tmp_path / 'values.yaml'}", file]) == 2
-    assert "the chart has no value for backends" in capsys.readouterr().err
+    output = capsys.readouterr()
+    assert "the chart has no value for backends" in output.err
+    assert output.out == ""
+
+
+@pytest.mark.parametrize("flag", ["--rules", "--values"])
+def test_a_file_that_cannot_be_written_is_named_before_anything_is_printed(
+    tmp_path, capsys, main, flag
+):
+    missing = tmp_path / "missing" / "x.yaml"
+    assert main(["migrate", f"{flag}={missing}", written(tmp_path, SCALED_OBJECT)]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.endswith(f"migrate: {missing} cannot be written: No such file or directory\n")
 
 
 def test_a_configuration_of_prometheus_adapter_is_not_converted_with_other_objects(
