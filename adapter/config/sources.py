@@ -12,7 +12,15 @@ import yaml
 from adapter.config import Configuration, parse, parse_node
 from adapter.config.problems import ConfigError
 
-CONFIGURATION_FIELDS: Final = {"rules", "externalRules", "resourceRules", "metrics", "backends"}
+_DISCOVERY: Final = {"seriesQuery", "metricsQuery"}
+# The parts of a configuration, and fields of which the entries of each have one.
+_PART_FIELDS: Final = {
+    "rules": _DISCOVERY,
+    "externalRules": _DISCOVERY,
+    "resourceRules": {"cpu", "memory"},
+    "metrics": {"query"},
+    "backends": {"url"},
+}
 
 # The fields of `rules` in the values of both charts, and those of the configuration that they become.
 VALUES_FIELDS: Final = {
@@ -93,12 +101,22 @@ def _in_configmap(node: yaml.Node, name: str) -> Iterator[Source]:
 
 
 def _is_configuration(key: str, text: str) -> bool:
+    """By its name, or by the fields of its rules: other programs have `rules` and `metrics`, too."""
+    if key == "config.yaml":
+        return True
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError:
-        return key == "config.yaml"
-    fields = {field for field, _ in _fields(node)}
-    return key == "config.yaml" or bool(fields & CONFIGURATION_FIELDS)
+        return False
+    return any(
+        field in _PART_FIELDS and not _names(value).isdisjoint(_PART_FIELDS[field])
+        for field, value in _fields(node)
+    )
+
+
+def _names(part: yaml.Node) -> set[str]:
+    """The fields of a block, or of all blocks of a list."""
+    return {name for each in (part, *_items(part)) for name, _ in _fields(each)}
 
 
 def _in_values(values: yaml.Node | None, name: str) -> Iterator[Source]:

@@ -12,6 +12,10 @@ _NAMES: Final = {
     "metrics": "metrics",
 }
 
+_FIELDS: Final = {*_NAMES, "backends"}
+_RULE_FIELDS: Final = {"seriesQuery", "metricsQuery", "query"}
+_RESOURCE_FIELDS: Final = {"cpu", "memory", "window"}
+
 
 def chart_values(configuration: Mapping[str, Any], *, is_complete: bool) -> Json:
     """Its values. `is_complete`: it is the whole configuration, so the chart must not add its default rules.
@@ -29,9 +33,21 @@ def chart_values(configuration: Mapping[str, Any], *, is_complete: bool) -> Json
 
 
 def is_configuration(document: object) -> bool:
-    """Whether a document is a configuration of prometheus-adapter or of loadline-adapter."""
-    return (
-        isinstance(document, dict)
-        and "kind" not in document
-        and bool(document.keys() & _NAMES.keys())
+    """Whether a document is a configuration of prometheus-adapter or of loadline-adapter.
+
+    Those of other programs may have fields with the same names, with other values.
+    """
+    if not isinstance(document, dict) or "kind" in document:
+        return False
+    found = {name: document[name] for name in _NAMES if document.get(name) is not None}
+    if not found or not all(_is_part(name, value) for name, value in found.items()):
+        return False
+    return any(found.values()) or not document.keys() - _FIELDS
+
+
+def _is_part(name: str, value: object) -> bool:
+    if name == "resourceRules":
+        return isinstance(value, dict) and bool(value.keys() & _RESOURCE_FIELDS)
+    return isinstance(value, list) and all(
+        isinstance(each, dict) and bool(each.keys() & _RULE_FIELDS) for each in value
     )

@@ -200,10 +200,11 @@ def _written_rules(
     if not metrics:
         return []
     if rules_file is None and values_file is None:
-        return [
-            f"{_metrics(len(metrics))} must be added to the adapter: run the command again with "
-            + "--values=FILE for its chart, or with --rules=FILE for its configuration"
-        ]
+        note = (
+            f"{_metrics(len(metrics))} must be added to the adapter: run the command again with --values=FILE for its chart, or with "
+            "--rules=FILE for its configuration"
+        )
+        return [note]
     backends = {backend["name"]: backend for each in converted for backend in each.backends}
     configuration = _configuration(metrics, backends)
     notes = _addresses(backends)

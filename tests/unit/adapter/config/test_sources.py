@@ -100,6 +100,27 @@ def test_values_without_rules_are_reported_only_if_nothing_else_gives_rules(valu
     assert len(source.configuration.warnings) == warnings
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "metrics: {enabled: true}",
+        "rules: [{alert: Down, expr: up == 0}]",
+        "rules: []",
+        "backends: [a]",
+        "metrics: [",
+    ],
+)
+def test_the_text_of_another_program_in_a_config_map_is_not_a_configuration(text):
+    config_map = {"kind": "ConfigMap", "data": {"application.yaml": text}}
+    assert sources(yaml.safe_dump(config_map), file="f") == ()
+
+
+def test_a_config_map_has_a_configuration_under_any_key_by_the_fields_of_its_rules():
+    for text in (PLAIN, "metrics: [{query: a}]", "resourceRules: {cpu: {}}"):
+        config_map = {"kind": "ConfigMap", "data": {"adapter.yaml": text}}
+        assert len(sources(yaml.safe_dump(config_map), file="f")) == 1
+
+
 def test_a_file_with_other_objects_only_has_no_configuration():
     assert sources(SERVICE, file="f") == ()
 

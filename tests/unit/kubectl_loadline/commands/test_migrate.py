@@ -131,6 +131,13 @@ def test_values_cannot_express_several_prometheus_servers(tmp_path, capsys, main
     assert output.out == ""
 
 
+def test_a_config_map_of_another_program_is_another_object(tmp_path, capsys, main):
+    texts = {"application.yaml": "metrics: {enabled: true}\n", "b.yaml": "rules: [{name: a}]\n"}
+    config_map = yaml.safe_dump({"kind": "ConfigMap", "data": texts})
+    assert main(["migrate", written(tmp_path, HPA, config_map)]) == 0
+    assert "1 of 1 autoscalers converted; 1 other objects skipped" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("flag", ["--rules", "--values"])
 def test_a_file_that_cannot_be_written_is_named_before_anything_is_printed(
     tmp_path, capsys, main, flag
