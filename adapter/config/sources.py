@@ -83,7 +83,7 @@ def _found(node: yaml.Node, file: str) -> Iterator[Source]:
         case "Application":
             charts = [_at(node, "spec", "source"), *_items(_at(node, "spec", "sources"))]
             for source in charts:
-                yield from _in_values(_at(source, "helm", "valuesObject"), name)
+                yield from _in_helm(_at(source, "helm"), name)
         case "List":
             for item in _items(_at(node, "items")):
                 yield from _found(item, file)
@@ -91,13 +91,30 @@ def _found(node: yaml.Node, file: str) -> Iterator[Source]:
             yield from _in_values(node, f"{file}: values")
 
 
+def _in_helm(helm: yaml.Node | None, name: str) -> Iterator[Source]:
+    """The values of an Application: an object, or else a text (Argo CD's `ApplicationSourceHelm.ValuesYAML`)."""
+    if (values := _at(helm, "valuesObject")) is not None:
+        yield from _in_values(values, name)
+    elif isinstance(text := _at(helm, "values"), yaml.ScalarNode):
+        try:
+            inner = yaml.compose(_at_its_line(text), Loader=yaml.SafeLoader)
+        except yaml.YAMLError:
+            yield _whole(_at_its_line(text), f"{name}, values")
+        else:
+            yield from _in_values(inner, name)
+
+
 def _in_configmap(node: yaml.Node, name: str) -> Iterator[Source]:
     for key, value in _fields(_at(node, "data")):
         if not isinstance(value, yaml.ScalarNode) or not _is_configuration(key, value.value):
             continue
-        # Lines above keep the line numbers; the text of a block scalar begins one line below its indicator.
-        above = value.start_mark.line + (value.style in ("|", ">"))
-        yield _whole("\n" * above + value.value, f"{name}, {key}")
+        yield _whole(_at_its_line(value), f"{name}, {key}")
+
+
+def _at_its_line(value: yaml.ScalarNode) -> str:
+    """The text, below as many lines as in the file: that of a block scalar begins one line below its indicator."""
+    above: int = value.start_mark.line + (value.style in ("|", ">"))
+    return "\n" * above + str(value.value)
 
 
 def _is_configuration(key: str, text: str) -> bool:

@@ -50,6 +50,15 @@ spec:
     helm:
       valuesObject:
 {indented(VALUES, 8)}"""
+APPLICATION_WITH_TEXT = f"""\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {{name: adapter}}
+spec:
+  sources:
+  - helm:
+      values: |
+{indented(VALUES, 8)}"""
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: adapter}\n"
 LIST = "kind: List\nitems:\n- " + indented(CONFIGMAP, 2)[2:]
 
@@ -63,6 +72,7 @@ LIST = "kind: List\nitems:\n- " + indented(CONFIGMAP, 2)[2:]
         pytest.param(SUBCHART, "f: values, prometheus-adapter", id="values of a parent chart"),
         pytest.param(HELM_RELEASE, "f: HelmRelease adapter", id="a HelmRelease"),
         pytest.param(APPLICATION, "f: Application adapter", id="an Application"),
+        pytest.param(APPLICATION_WITH_TEXT, "f: Application adapter", id="an Application with text"),
         pytest.param(LIST, "f: ConfigMap monitoring/prometheus-adapter, config.yaml", id="a List"),
         pytest.param(SERVICE + "---\n" + CONFIGMAP, "f: ConfigMap monitoring/prometheus-adapter, config.yaml", id="among other objects"),
     ],
@@ -73,6 +83,19 @@ def test_a_configuration_is_found_and_its_errors_have_the_lines_of_the_file(text
     (problem,) = source.error.problems
     assert problem.path == "rules[0].typo"
     assert text.splitlines()[problem.line - 1].strip() == "typo: 1"
+
+
+def test_of_an_application_the_object_replaces_the_text_as_in_argo_cd():
+    helm = {"values": VALUES, "valuesObject": {"rules": {"default": False}}}
+    application = {"kind": "Application", "spec": {"source": {"helm": helm}}}
+    (source,) = sources(yaml.safe_dump(application), file="f")
+    assert source.configuration.rules == ()
+
+
+def test_values_of_an_application_that_are_not_yaml_are_reported():
+    application = {"kind": "Application", "spec": {"source": {"helm": {"values": "rules: ["}}}}
+    (source,) = sources(yaml.safe_dump(application), file="f")
+    assert "not YAML" in source.error.problems[0].problem
 
 
 def test_all_kinds_of_rules_in_values_are_read():
