@@ -13,6 +13,11 @@
 {{- end -}}
 {{- end -}}
 
+{{/* A name (.name) with a suffix (.suffix), not longer than a label may be, such as that of the pods of a Job. */}}
+{{- define "loadline-adapter.suffixed" -}}
+{{- printf "%s-%s" (.name | trunc (int (sub 62 (len .suffix))) | trimSuffix "-") .suffix -}}
+{{- end -}}
+
 {{- define "loadline-adapter.namespace" -}}
 {{- default .Release.Namespace .Values.namespaceOverride -}}
 {{- end -}}
@@ -70,7 +75,7 @@ annotations:
 {{/* Labels and annotations of the pod of a hook (.purpose), with annotations for Helm (.helm). No selector of the release matches it. */}}
 {{- define "loadline-adapter.hookMetadata" -}}
 {{- $values := .root.Values -}}
-{{- $own := dict "app.kubernetes.io/name" (printf "%s-%s" (include "loadline-adapter.name" .root) .purpose) "app.kubernetes.io/instance" .root.Release.Name -}}
+{{- $own := dict "app.kubernetes.io/name" (include "loadline-adapter.suffixed" (dict "name" (include "loadline-adapter.name" .root) "suffix" .purpose)) "app.kubernetes.io/instance" .root.Release.Name -}}
 labels:
   {{- toYaml (mergeOverwrite (dict) ($values.customLabels | default dict) ($values.hookPods.labels | default dict) $own) | nindent 2 }}
 {{- with merge (dict) (.helm | default dict) ($values.hookPods.annotations | default dict) ($values.customAnnotations | default dict) }}

@@ -13,6 +13,11 @@
 {{- end -}}
 {{- end -}}
 
+{{/* A name (.name) with a suffix (.suffix), not longer than a label may be, such as that of the pods of a Job. */}}
+{{- define "loadline-scaler.suffixed" -}}
+{{- printf "%s-%s" (.name | trunc (int (sub 62 (len .suffix))) | trimSuffix "-") .suffix -}}
+{{- end -}}
+
 {{- define "loadline-scaler.namespace" -}}
 {{- default .Release.Namespace .Values.namespaceOverride -}}
 {{- end -}}
@@ -67,7 +72,7 @@ annotations:
 {{/* Labels and annotations of the pod of a hook (.purpose), with annotations for Helm (.helm). No selector of the release matches it. */}}
 {{- define "loadline-scaler.hookMetadata" -}}
 {{- $values := .root.Values -}}
-{{- $own := dict "app.kubernetes.io/name" (printf "%s-%s" (include "loadline-scaler.name" .root) .purpose) "app.kubernetes.io/instance" .root.Release.Name -}}
+{{- $own := dict "app.kubernetes.io/name" (include "loadline-scaler.suffixed" (dict "name" (include "loadline-scaler.name" .root) "suffix" .purpose)) "app.kubernetes.io/instance" .root.Release.Name -}}
 labels:
   {{- toYaml (mergeOverwrite (dict) ($values.customLabels | default dict) ($values.hookPods.labels | default dict) $own) | nindent 2 }}
 {{- with merge (dict) (.helm | default dict) ($values.hookPods.annotations | default dict) ($values.customAnnotations | default dict) }}
@@ -104,8 +109,7 @@ annotations:
 
 {{/* The ServiceAccount with whose tokens metrics are read directly. */}}
 {{- define "loadline-scaler.metricsReader" -}}
-{{- $suffix := "-metrics-reader" -}}
-{{- .Values.adapter.serviceAccountName | default (printf "%s%s" (include "loadline-scaler.fullname" . | trunc (int (sub 63 (len $suffix))) | trimSuffix "-") $suffix) -}}
+{{- .Values.adapter.serviceAccountName | default (include "loadline-scaler.suffixed" (dict "name" (include "loadline-scaler.fullname" .) "suffix" "metrics-reader")) -}}
 {{- end -}}
 
 {{/* "true" if the pods serve decisions, so that clients must be able to verify them. */}}

@@ -121,6 +121,14 @@ def test_cert_manager_issues_the_certificate_and_injects_its_ca(adapter):
     assert mounted in rendered.pod["volumes"]
 
 
+def test_the_common_name_of_the_ca_of_cert_manager_has_at_most_64_characters(adapter):
+    values = {"certManager": {"enabled": True}, "fullnameOverride": "x" * 63}
+    names = [
+        each["spec"].get("commonName", "") for each in adapter.render(values).of("Certificate")
+    ]
+    assert max(map(len, names)) == 64
+
+
 def test_an_existing_issuer_needs_no_private_ca(adapter):
     issuer = {"kind": "ClusterIssuer", "name": "corporate"}
     rendered = adapter.render({"certManager": {"enabled": True, "issuerRef": issuer}})

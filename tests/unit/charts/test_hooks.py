@@ -49,6 +49,19 @@ def pods_of_hooks(rendered):
     return [(each["metadata"], each["spec"]) for each in templates]
 
 
+@pytest.mark.parametrize("length", [57, 63])
+def test_names_and_labels_of_hooks_are_not_longer_than_a_label_may_be(chart, length):
+    """The Job controller gives the name of a Job to its pods as a label, and makes none for a longer name."""
+    long = "x" * length
+    rendered = chart.render({"fullnameOverride": long, "nameOverride": long})
+    assert {
+        hook["metadata"]["name"] for hook in rendered.hooks if len(hook["metadata"]["name"]) > 63
+    } == set()
+    for metadata, _ in pods_of_hooks(rendered):
+        assert {value for value in metadata["labels"].values() if len(value) > 63} == set()
+        assert metadata["labels"]["app.kubernetes.io/name"] != long, "no selector matches it"
+
+
 def test_the_pods_of_hooks_have_the_resources_of_the_program_or_their_own(chart):
     """A ResourceQuota rejects pods without."""
     limited = {"limits": {"cpu": "1", "memory": "256Mi"}}
