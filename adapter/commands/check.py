@@ -20,6 +20,7 @@ from adapter.runtime.server_settings import PrometheusSettings
 from wire.api.status import StatusError, Unavailable
 from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of
 from wire.kube.connection import ConnectionConfigError
+from wire.process.command_line.messages import print_error, printable
 from wire.process.command_line.parsing import FlagParser
 from wire.process.event_loop import run
 from wire.serving.options import ServingConfigError
@@ -68,13 +69,13 @@ def main(arguments: Sequence[str]) -> int:
         found = [source for file in given.files for source in _sources(file)]
         reports = [run(_checked(source, given)) for source in found]
     except (StatusError, Unavailable) as error:
-        print(f"loadline-adapter check: {error.message}", file=sys.stderr)
+        print_error(f"loadline-adapter check: {error.message}")
         return INCOMPLETE
     except (ConfigError, ConnectionConfigError, ServingConfigError, OSError, ValueError) as error:
-        print(f"loadline-adapter check: {error}", file=sys.stderr)
+        print_error(f"loadline-adapter check: {error}")
         return FAULTY
     if not reports:
-        print(f"{', '.join(given.files)}: no configuration found", file=sys.stderr)
+        print_error(f"{', '.join(given.files)}: no configuration found")
         return FAULTY
     _print(reports, given.output)
     if not all(report.ok for report in reports):
@@ -120,7 +121,7 @@ def _print(reports: Sequence[Report], output: str) -> None:
         print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
         return
     for report in reports:
-        print(text_of(report), file=sys.stderr if report.errors else sys.stdout)
+        print(printable(text_of(report)), file=sys.stderr if report.errors else sys.stdout)
 
 
 def parser() -> FlagParser:

@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +22,7 @@ from wire.kube.chosen_context import ChosenContext, add_context_flags, context_o
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
+from wire.process.command_line.messages import print_error, printable
 from wire.process.command_line.parsing import FlagParser
 from wire.process.event_loop import run
 from wire.serving.options import ServingConfigError
@@ -52,27 +52,24 @@ def main(arguments: Sequence[str]) -> int:
         with _silence():
             metrics, explanations = run(_explained(given))
     except StatusError as error:
-        print(f"loadline-adapter explain: {error.message}", file=sys.stderr)
+        print_error(f"loadline-adapter explain: {error.message}")
         return MISSING
     except Unavailable as error:
-        print(f"loadline-adapter explain: {error.message}{_hint(given)}", file=sys.stderr)
+        print_error(f"loadline-adapter explain: {error.message}{_hint(given)}")
         return MISSING
     except ConnectionConfigError as error:
-        print(f"loadline-adapter explain: {error}{_hint(given)}", file=sys.stderr)
+        print_error(f"loadline-adapter explain: {error}{_hint(given)}")
         return WRONG
     except (ConfigError, ServingConfigError, OSError) as error:
-        print(f"loadline-adapter explain: {error}", file=sys.stderr)
+        print_error(f"loadline-adapter explain: {error}")
         return WRONG
     if given.output == "json":
         document = ExplanationList(target=given.target, explanations=explanations)
         print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
     else:
         pairs = zip(metrics, explanations, strict=True)
-        print(
-            "\n\n".join(
-                text_of(each.title, explanation, each.resource) for each, explanation in pairs
-            )
-        )
+        shown = (text_of(each.title, explanation, each.resource) for each, explanation in pairs)
+        print(printable("\n\n".join(shown)))
     return OK if all(each.is_answered for each in explanations) else MISSING
 
 

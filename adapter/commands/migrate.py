@@ -1,6 +1,5 @@
 """`loadline-adapter migrate FILE`: prometheus-adapter's rules to named metrics with equal values."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +15,7 @@ from adapter.runtime.migrating import migrated
 from wire.api.status import StatusError, Unavailable
 from wire.kube.chosen_context import add_context_flags, context_of
 from wire.kube.connection import ConnectionConfigError
+from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import DISTRIBUTION
 from wire.process.event_loop import run
@@ -47,15 +47,15 @@ def main(arguments: Sequence[str]) -> int:
             )
         )
     except (StatusError, Unavailable) as error:
-        print(f"loadline-adapter migrate: {error.message}", file=sys.stderr)
+        print_error(f"loadline-adapter migrate: {error.message}")
         return INCOMPLETE
     except (ConfigError, ConnectionConfigError, ServingConfigError, OSError, ValueError) as error:
-        print(f"loadline-adapter migrate: {error}", file=sys.stderr)
+        print_error(f"loadline-adapter migrate: {error}")
         return FAULTY
     original: Json = yaml.safe_load(given.file.read_text("utf-8-sig")) or {}
     print(yaml.safe_dump(new_configuration(original, rules), sort_keys=False, width=200), end="")
     for sentence in sentences(rules, given.file):
-        print(sentence, file=sys.stderr)
+        print_error(sentence)
     return exit_code(rules)
 
 

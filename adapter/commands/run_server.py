@@ -1,7 +1,6 @@
 """`loadline-adapter` without a command: serve until SIGTERM."""
 
 import logging
-import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final
@@ -13,6 +12,7 @@ from adapter.config import ConfigError
 from adapter.runtime.metrics_server import run_server
 from wire.kube.connection import ConnectionConfigError
 from wire.process.allocator import return_large_blocks
+from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import DISTRIBUTION
 from wire.process.event_loop import run
@@ -45,5 +45,5 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return OK if run(run_server(settings, version=version(DISTRIBUTION))) else FAILED
     except (ConfigError, ConnectionConfigError, ServingConfigError) as error:
-        print(f"loadline-adapter: {error}", file=sys.stderr)
+        print_error(f"loadline-adapter: {error}")
         return MISCONFIGURED

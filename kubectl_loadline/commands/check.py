@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -23,6 +22,7 @@ from kubectl_loadline.cluster.programs import adapter_of
 from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag, prometheus_url
 from kubectl_loadline.terminal.documents import add_output_flag
 from kubectl_loadline.terminal.exit_codes import FOUND, WRONG
+from kubectl_loadline.terminal.screen import print_note
 from wire.api.status import StatusError
 from wire.kube.client import decoded
 from wire.process.command_line.parsing import FlagParser
@@ -56,10 +56,7 @@ async def _check(given: Namespace) -> int:
             )
             arguments.append(f"--prometheus-url={url}")
         except Unreachable as error:
-            print(
-                f"kubectl loadline check: rules are not tried on Prometheus: {error}",
-                file=sys.stderr,
-            )
+            print_note("check", f"rules are not tried on Prometheus: {error}")
         code = await run_adapter(
             "check",
             [*arguments, *cluster_arguments(cluster)],

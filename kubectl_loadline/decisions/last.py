@@ -19,7 +19,7 @@ from wire.kube.chosen_context import CURRENT, ChosenContext
 from wire.kube.client import KubeClient
 from wire.kube.connection import ConnectionConfigError
 from wire.kube.server_connection import connect_to
-from wire.process.command_line.messages import print_error
+from wire.process.command_line.messages import print_error, printable
 from wire.process.command_line.parsing import FlagParser
 from wire.process.event_loop import run
 
@@ -55,7 +55,8 @@ def main(arguments: Sequence[str]) -> int:
     except ConnectionConfigError as error:
         print_error(f"loadline-scaler why: {error}\n{_hint(given.autoscaler)}")
         return 2
-    print(printed(body, given.output))
+    text = printed(body, given.output)
+    print(text if given.output == "json" else printable(text))
     return 0
 
 

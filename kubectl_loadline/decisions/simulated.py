@@ -43,7 +43,7 @@ from wire.kube.chosen_context import ChosenContext, add_context_flags, context_o
 from wire.kube.connection import ConnectionConfigError, connect
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
-from wire.process.command_line.messages import print_error
+from wire.process.command_line.messages import print_error, printable
 from wire.process.command_line.parsing import (
     FlagParser,
     FlagSet,
@@ -97,7 +97,8 @@ def main(arguments: Sequence[str]) -> int:
     except (ConnectionConfigError, ValueError) as error:
         print_error(f"loadline-scaler simulate: {error}")
         return 2
-    print(printed(decision, simulation.settings, given.output))
+    text = printed(decision, simulation.settings, given.output)
+    print(text if given.output == "json" else printable(text))
     return 0
 
 

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from kubectl_loadline.status.row import Row
+from wire.process.command_line.messages import printable
 
 GAP: Final = "   "
 REASON: Final = "REASON"
@@ -21,7 +22,7 @@ def _desired(row: Row) -> str:
     return f"{_count(row.desired)} (dry run)" if row.dry_run else _count(row.desired)
 
 
-CELLS: Final[Mapping[str, Callable[[Row], str]]] = {
+_CELLS: Final[Mapping[str, Callable[[Row], str]]] = {
     "NAMESPACE": lambda row: row.namespace,
     "NAME": lambda row: f"{row.kind}/{row.name}",
     "TARGET": lambda row: row.target,
@@ -42,6 +43,11 @@ LEFT_OUT: Final = (
 )
 
 
+def _cell(title: str, row: Row) -> str:
+    """As a terminal may show it."""
+    return printable(_CELLS[title](row))
+
+
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """The columns that are shown and their widths. `columns` is the width of a terminal, None for what is as wide as needed."""
 
@@ -55,7 +61,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
     def line(self, row: Row, *, of_problem: Callable[[str], str] = str) -> str:
         """One autoscaler; `of_problem` marks what limits it, if that is a problem."""
-        cells = {title: CELLS[title](row) for title in self.widths}
+        cells = {title: _cell(title, row) for title in self.widths}
         return self._line(cells, of_problem if row.has_problem else str)
 
     def _line(self, cells: Mapping[str, str], of_limit: Callable[[str], str] = str) -> str:
@@ -74,8 +80,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 def table_of(rows: Sequence[Row], *, with_namespace: bool, columns: int | None) -> Table:
     """The table for `rows`: on a terminal of that many columns, the reason is cut and what does not fit is left out."""
     widths = {
-        title: max(len(title), *(len(cell(row)) for row in rows), 0)
-        for title, cell in CELLS.items()
+        title: max(len(title), *(len(_cell(title, row)) for row in rows), 0)
+        for title in _CELLS
         if with_namespace or title != "NAMESPACE"
     }
     if columns is None:

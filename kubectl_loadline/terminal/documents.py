@@ -9,6 +9,7 @@ import yaml
 
 from kubectl_loadline.terminal.jsonpath import Template
 from kubectl_loadline.terminal.jsonpath_expression import InvalidTemplate
+from wire.process.command_line.messages import printable
 from wire.process.command_line.parsing import FlagSet
 
 TEXT: Final = "text"
@@ -68,7 +69,7 @@ def _format(text: str) -> str:
 
 
 def print_document(output: str, document: bytes, text: Callable[[], str] = str) -> None:
-    """Print `document`, which is JSON, in the format of `-o`; for text what `text` returns.
+    """Print `document`, which is JSON, in the format of `-o`; for text what `text` returns, printable.
 
     Raises `InvalidTemplate` for an index that the document does not have.
     """
@@ -81,7 +82,7 @@ def print_document(output: str, document: bytes, text: Callable[[], str] = str) 
     elif output == YAML:
         print(as_yaml(msgspec.json.decode(document)), end="")
     else:
-        print(text())
+        print(printable(text()))
 
 
 def as_yaml(document: object) -> str:

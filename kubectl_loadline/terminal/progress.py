@@ -11,6 +11,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Final, NamedTuple, TextIO
 
+from wire.process.command_line.messages import printable
+
 QUIET_SECONDS: Final = 2.0
 REDRAWN_SECONDS: Final = 0.2
 
@@ -45,7 +47,7 @@ class ProgressLine:
         early = now - self._started_seconds < QUIET_SECONDS
         if not self._is_shown or early or now - self._drawn_seconds < REDRAWN_SECONDS:
             return
-        shown = text[: shutil.get_terminal_size().columns - 1]
+        shown = printable(text)[: shutil.get_terminal_size().columns - 1]
         # Spaces erase the rest of the line before, also on a terminal without escape sequences.
         self._stream.write(f"\r{shown.ljust(self._width)}")
         self._stream.flush()

@@ -1,7 +1,6 @@
 """`loadline-scaler run`: reconcile autoscalers until SIGTERM."""
 
 import logging
-import sys
 from collections.abc import Sequence
 from importlib.metadata import version as version_of
 from typing import Final
@@ -12,6 +11,7 @@ from scaler.runtime.flags import Options, add_run_flags, options_of
 from scaler.runtime.scaler import run_scaler
 from wire.kube.connection import ConnectionConfigError
 from wire.process.allocator import return_large_blocks
+from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 from wire.process.event_loop import run
 from wire.process.logs import start_logging
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return run(run_scaler(options, version_of("loadline-autoscaler")))
     except (ConnectionConfigError, ServingConfigError) as error:
-        print(f"loadline-scaler: {error}", file=sys.stderr)
+        print_error(f"loadline-scaler: {error}")
         return MISCONFIGURED
 
 

@@ -18,6 +18,7 @@ from kubectl_loadline.terminal.documents import (
     print_document,
 )
 from kubectl_loadline.terminal.screen import print_hidden, red, screen_columns, shows_colours
+from wire.process.command_line.messages import printable
 from wire.process.command_line.parsing import FlagSet
 
 TABLE: Final = "table"
@@ -59,7 +60,7 @@ class RowOutput:
     def _print_lines(self, rows: Sequence[Row]) -> None:
         if self._given.output == NAME:
             for row in rows:
-                print(f"{_RESOURCES[row.kind]}/{row.name}")
+                print(printable(f"{_RESOURCES[row.kind]}/{row.name}"))
         elif rows:
             self._print_table(rows)
 

@@ -1,4 +1,4 @@
-"""Messages on stderr, and text that a terminal shows without breaking words."""
+"""Messages on stderr, and text that a terminal shows without breaking words, and without obeying it."""
 
 import re
 import shutil
@@ -10,19 +10,37 @@ from typing import Final
 _BEGIN: Final = re.compile(r" *- | *\S+(?: \S+)? {2,}| *")
 
 
+def printable(text: str) -> str:
+    """The text with escapes such as `\\x1b` in place of characters that are not printable, except line breaks.
+
+    Names and messages come from the cluster: a terminal would obey their escape sequences. As `TerminalEscaper` of kubectl
+    (cli-runtime/pkg/printers/terminal.go), for more characters.
+    """
+    if all(map(str.isprintable, text.split("\n"))):
+        return text
+    return "".join(
+        each if each == "\n" or each.isprintable() else each.encode("unicode_escape").decode()
+        for each in text
+    )
+
+
 def print_error(message: str) -> None:
-    """Print it; on a terminal, lines are broken between words."""
+    """Print it, printable; on a terminal, lines are broken between words."""
     sys.stderr.write(f"{wrapped_error(message)}\n")
 
 
 def wrapped_error(message: str) -> str:
-    """`message` as a terminal shows it on stderr; unchanged for a pipe or a file."""
+    """`message` as a terminal shows it on stderr; only made printable for a pipe or a file."""
     is_shown = sys.stderr.isatty()
     return wrapped(message, shutil.get_terminal_size().columns if is_shown else None)
 
 
 def wrapped(text: str, columns: int | None) -> str:
-    """Lines that are longer than the screen, broken between words and indented as their first word. None: nothing is broken."""
+    """The text, printable. Lines that are longer than the screen are broken between words and indented as their first word.
+
+    None: nothing is broken.
+    """
+    text = printable(text)
     if columns is None:
         return text
     return "\n".join(_wrapped(line, columns) for line in text.split("\n"))

@@ -10,6 +10,8 @@ from kubectl_loadline.status.listing import listed
 from kubectl_loadline.status.row import Row
 from kubectl_loadline.status.table import table_of
 from kubectl_loadline.status.text import detail
+from kubectl_loadline.terminal.documents import print_document
+from kubectl_loadline.terminal.screen import red
 from tests.fakes.scaler import FakeKube
 from wire.api.status import StatusError, forbidden
 
@@ -88,3 +90,26 @@ def test_without_a_recording_the_recommendations_of_the_status_are_reported():
     assert remembered(b"{}") == ""
     body = json.dumps({"status": {"history": {"recommendations": [{"replicas": 2, **step}]}}})
     assert remembered(body.encode()).endswith("replicas in the last minute")
+
+
+def test_escape_sequences_in_an_object_do_not_reach_the_terminal_with_the_table():
+    name, reason = "web\x1b[31m", "no\x1b[2J value"
+    hostile = msgspec.structs.replace(
+        ROW, name=name, reason=reason, target="Deployment/\x1b]0;x\x07"
+    )
+    table = table_of([hostile, ROW], with_namespace=True, columns=None)
+    lines = [table.line(hostile, of_problem=red), table.line(ROW)]
+    assert [line.index("Deployment/") for line in lines] == [lines[0].index("Deployment/")] * 2
+    assert "la/web\\x1b[31m " in lines[0]
+    assert lines[0].endswith("no\\x1b[2J value")
+    assert "\x1b[2J" not in lines[0]
+
+
+def test_a_document_for_people_is_printable_and_one_for_programs_is_as_it_is(capsys):
+    document = json.dumps({"name": "a\x1b[2J"}).encode()
+    print_document("text", document, lambda: "a\x1b[2J")
+    assert capsys.readouterr().out == "a\\x1b[2J\n"
+    print_document("json", document)
+    assert json.loads(capsys.readouterr().out) == {"name": "a\x1b[2J"}
+    print_document("jsonpath={.name}", document)
+    assert capsys.readouterr().out == "a\x1b[2J"
