@@ -292,18 +292,18 @@ def _combination(derivation: Derivation) -> Iterator[str]:
 
 
 def stabilization_sentence(stabilization: Stabilization, derivation: Derivation) -> str:
-    """Which recommendation of its window decided."""
+    """Which recommendation of its window decided. One of now is the current count, which a reconcile without a memory begins with."""
     made_at = stabilization.deciding_made_at_unix_seconds
-    age = (
-        "," if made_at is None else f", made {derivation.made_at_unix_seconds - made_at:.0f} s ago,"
-    )
     is_up = stabilization.reason == "ScaleUpStabilized"
     window = stabilization.up_window_seconds if is_up else stabilization.down_window_seconds
-    return (
-        f"Stabilization: the {'lowest' if is_up else 'highest'} recommendation of the last "
-        f"{window:g} s is {stabilization.deciding_replicas}{age} so {stabilization.recommended} "
-        f"becomes {stabilization.stabilized}."
-    )
+    becomes = f"{stabilization.recommended} becomes {stabilization.stabilized}"
+    deciding = stabilization.deciding_replicas
+    if made_at == derivation.made_at_unix_seconds and deciding == derivation.current_replicas:
+        known = "no earlier recommendation is known, so the current count counts as one for"
+        return f"Stabilization: {known} {window:g} s: {becomes}."
+    ago = "" if made_at is None else f", made {derivation.made_at_unix_seconds - made_at:.0f} s ago"
+    which = f"the {'lowest' if is_up else 'highest'} recommendation of the last {window:g} s"
+    return f"Stabilization: {which} is {deciding}{ago}, so {becomes}."
 
 
 def remark_sentence(remark: Remark) -> str:

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from scaler.algorithm.decision import NotNeeded, Rescaled, RescaleFailed
+from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import Observed, ScaleUnavailable
 from scaler.algorithm.readings import ExternalValues, MetricFailed
 from scaler.algorithm.settle import settle
@@ -80,6 +81,15 @@ shop/web stays at 5 replicas.
   Stabilization: the highest recommendation of the last 300 s is 5, made 60 s ago, so 2 becomes 5.""",
         "stays at 5 replicas: external metric queue(nil) proposes 2; recent recommendations hold it at 5",
         id="held by stabilization",
+    ),
+    pytest.param(
+        derived(observed(spec(), replicas=5), queue(20), memory=Memory()),
+        """\
+shop/web stays at 5 replicas.
+  - external metric queue(nil): 20 for a target of average value 10, ratio 0.40. It proposes 2 replicas.
+  Stabilization: no earlier recommendation is known, so the current count counts as one for 300 s: 2 becomes 5.""",
+        "stays at 5 replicas: external metric queue(nil) proposes 2; recent recommendations hold it at 5",
+        id="held by the count of the first reconcile",
     ),
     pytest.param(
         derived(observed(TWO, replicas=5), (GONE, *queue(20))),
