@@ -144,6 +144,8 @@ class Controller:
                 task.cancel()
             if unfinished:
                 await asyncio.wait(unfinished)
+        # What a change has queued again meanwhile.
+        self._queue.remove(includes)
         self.crashes.forget(includes)
 
     def _observe_delay(self, due_seconds: float) -> None:

@@ -73,9 +73,12 @@ class Reconciling:
         """Reconcile until cancelled. Then reconciles in progress have ended, and their memories are stored."""
         try:
             async with storing(self._store):
-                await self._controller.run()
+                try:
+                    await self._controller.run()
+                finally:
+                    # Before the memories are stored: a change must not queue what another replica may reconcile then.
+                    self._active.clear()
         finally:
-            self._active.clear()
             self._forget_lists()
             self._show_share()
             self._reconciler.leave()

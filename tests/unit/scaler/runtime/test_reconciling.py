@@ -131,6 +131,9 @@ class Replica:
             self.lists,
         )
         self.tasks = [asyncio.create_task(each.run()) for each in self.watches.caches]
+        self.run_again()
+
+    def run_again(self):
         self.running = asyncio.create_task(self.reconciling.run())
         self.tasks.append(self.running)
 
