@@ -214,9 +214,10 @@ class Reconciler:
         record.decision = made.to_keep(outcome, copy, self._clock.now())
         record.selectors_version = None
         record.repeated_at_unix_seconds = None
-        record.derivation = outcome.derivation
-        if outcome.derivation.desired_replicas is not None:
-            record.desired_replicas = outcome.derivation.desired_replicas
+        record.derivation = derivation = outcome.derivation
+        # As upstream, where a reconcile whose write was refused returns before `ObserveDesiredReplicas`.
+        if derivation.desired_replicas is not None and not derivation.rescale_error:
+            record.desired_replicas = derivation.desired_replicas
 
     def _repeat(
         self,

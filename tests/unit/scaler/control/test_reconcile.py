@@ -18,7 +18,7 @@ from tests.unit.scaler.control.world import (
     World,
     autoscaler,
 )
-from wire.api.status import Unavailable, conflict, not_found
+from wire.api.status import StatusError, Unavailable, conflict, not_found
 
 
 async def test_a_reconcile_scales_emits_an_event_and_writes_the_status():
@@ -203,6 +203,18 @@ async def test_the_last_derivation_is_available():
     derivation = world.reconciler.derivation(KEY)
     assert derivation is not None
     assert (derivation.current_replicas, derivation.desired_replicas) == (1, 3)
+
+
+async def test_a_count_whose_write_was_refused_is_not_exported_as_desired():
+    world = World()
+    await world.sync(30)
+    world.kube.put_answers = [StatusError("denied by a webhook", code=403, reason="Forbidden")]
+    await world.sync(60)
+    labels = {"namespace": "shop", "name": "web", "kind": "LoadAutoscaler"}
+    value = world.telemetry.registry.get_sample_value
+    assert value("loadline_scaler_desired_replicas", labels) == 3
+    await world.sync(60)
+    assert value("loadline_scaler_desired_replicas", labels) == 6
 
 
 @pytest.mark.deviation("shared-target")
