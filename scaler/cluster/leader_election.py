@@ -164,13 +164,14 @@ class LeaderElection:
         """Renew periodically. Returns when the lease could not be renewed in time."""
         while True:
             await self._sleep(self._times.retry_seconds)
-            deadline = self._deadline_seconds
-            while not await self._try(timeout_seconds=deadline - self._monotonic()):
-                if self._monotonic() >= deadline or self.holder not in ("", self.identity):
+            began, deadline = self._monotonic(), self._deadline_seconds
+            while not await self._try(timeout_seconds=deadline - began):
+                now = self._monotonic()
+                if now >= deadline or self.holder not in ("", self.identity):
                     return
-                await self._sleep(
-                    min(self._times.retry_seconds, max(0.0, deadline - self._monotonic()))
-                )
+                # After an attempt that has timed out, the next one follows at once.
+                await self._sleep(max(0.0, min(began + self._times.retry_seconds, deadline) - now))
+                began = self._monotonic()
 
     async def _try(self, *, timeout_seconds: float | None = None) -> bool:
         """One attempt to acquire or renew the lease."""
@@ -210,8 +211,9 @@ class LeaderElection:
 
     async def _read(self) -> None:
         try:
-            path = f"{self._folder}/{self._name}"
-            lease: Lease | None = kube_json.decode(await self._client.get(path), Lease)
+            async with asyncio.timeout(self._times.request_seconds):
+                body = await self._client.get(f"{self._folder}/{self._name}")
+            lease: Lease | None = kube_json.decode(body, Lease)
         except StatusError as error:
             if error.code != 404:
                 raise
@@ -240,15 +242,16 @@ class LeaderElection:
 
     async def _store(self, spec: LeaseSpec) -> Lease:
         found = self._observed.lease
-        if found is None:
-            metadata = ObjectMeta(name=self._name, namespace=self._namespace)
-            body = msgspec.json.encode(Lease(metadata=metadata, spec=spec))
-            return kube_json.decode(await self._client.create(self._folder, body), Lease)
-        # The resourceVersion in the metadata lets only one of two concurrent updates succeed.
-        body = msgspec.json.encode(msgspec.structs.replace(found, spec=spec))
-        return kube_json.decode(
-            await self._client.replace(f"{self._folder}/{self._name}", body), Lease
-        )
+        async with asyncio.timeout(self._times.request_seconds):
+            if found is None:
+                metadata = ObjectMeta(name=self._name, namespace=self._namespace)
+                body = msgspec.json.encode(Lease(metadata=metadata, spec=spec))
+                stored = await self._client.create(self._folder, body)
+            else:
+                # The resourceVersion in the metadata lets only one of two concurrent updates succeed.
+                body = msgspec.json.encode(msgspec.structs.replace(found, spec=spec))
+                stored = await self._client.replace(f"{self._folder}/{self._name}", body)
+        return kube_json.decode(stored, Lease)
 
     async def _release(self) -> None:
         """Let another process lead at once."""

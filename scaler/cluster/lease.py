@@ -15,6 +15,9 @@ from wire.api.meta import ObjectMeta
 # The clocks of two replicas are compared with each renewal. After that time the other one does not exist any more.
 COMPARISON_SECONDS_MAX = 300.0
 
+# The shortest time that a request for a Lease gets.
+REQUEST_SECONDS_MIN = 1.0
+
 
 class LeaseTimes(msgspec.Struct, frozen=True, kw_only=True):
     """The defaults of kube-controller-manager. `lease_seconds` must exceed `renew_deadline_seconds` by the
@@ -24,6 +27,14 @@ class LeaseTimes(msgspec.Struct, frozen=True, kw_only=True):
     lease_seconds: float = 15.0
     renew_deadline_seconds: float = 10.0
     retry_seconds: float = 2.0
+
+    @property
+    def request_seconds(self) -> float:
+        """How long one request may take, so that after a connection that hangs another attempt follows before the deadline.
+
+        Upstream: `NewFromKubeconfig` of client-go, tools/leaderelection/resourcelock.
+        """
+        return max(REQUEST_SECONDS_MIN, self.renew_deadline_seconds / 2)
 
 
 class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

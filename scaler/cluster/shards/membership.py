@@ -90,7 +90,7 @@ class Membership:
         self._chance = chance
         self._hostname = hostname
         self._leases = ShardLeases(
-            client, namespace=namespace, name=name, timeout_seconds=times.renew_deadline_seconds
+            client, namespace=namespace, name=name, timeout_seconds=times.request_seconds
         )
         self._excludes_leaders = self._election(name, SHARED_IDENTITY, is_shared=True)
         self._own: LeaderElection | None = None

@@ -35,7 +35,7 @@ class Connection:
     """Of one replica. `is_cut`: no request arrives; `loses_responses`: it arrives, and the response does not.
 
     `refused`: the name of a Lease that must not be written, if any; `changed`: of one that another client is always faster
-    to write. `listed_at_seconds` has the times of the LISTs.
+    to write. `listed_at_seconds` has the times of the LISTs. `hanging`: how many of the next requests never get a response.
     """
 
     def __init__(self, server, seconds=0.0):
@@ -45,6 +45,7 @@ class Connection:
         self.loses_responses = False
         self.refused = ""
         self.changed = ""
+        self.hanging = 0
         self.listed_at_seconds = []
 
     async def get(self, path, params=None, *, accept=JSON):
@@ -93,6 +94,9 @@ class Connection:
         return await self._answered(answer)
 
     async def _travel(self):
+        if self.hanging:
+            self.hanging -= 1
+            await asyncio.Event().wait()
         await virtual_time.passes(self.seconds)
         if self.is_cut:
             raise Unavailable("no route")
