@@ -77,8 +77,12 @@ class LeaderElection:
 
     @property
     def is_leader(self) -> bool:
-        """Whether this process leads now. False, too, after it was paused beyond the deadline."""
-        return self._is_leading and self._monotonic() < self._deadline_seconds
+        """Whether this process leads now.
+
+        False, too, after it was paused beyond the deadline, and from when it has read that the lease is not its own any more.
+        """
+        is_holder = self.holder == self.identity
+        return self._is_leading and is_holder and self._monotonic() < self._deadline_seconds
 
     @property
     def leads_without_gap(self) -> bool:
@@ -105,7 +109,8 @@ class LeaderElection:
 
     @property
     def _deadline_seconds(self) -> float:
-        return self._observed.unchanged_since_seconds + self._times.renew_deadline_seconds
+        """Whatever is read meanwhile: another one may see a renewal, whose response is lost, before this one does."""
+        return self._observed.renewed_at_seconds + self._times.renew_deadline_seconds
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run `work` whenever this process leads.
@@ -198,11 +203,13 @@ class LeaderElection:
         try:
             await self._write()
         except StatusError as error:
-            if not (self._is_shared and _is_conflict(error)):
+            if not _is_conflict(error):
                 raise
+            # At once, because it may show that another one holds the lease.
             await self._read()
             after = self._observed.lease
-            if after is None or before is None or self.holder != self.identity:
+            is_held_together = self._is_shared and self.holder == self.identity
+            if after is None or before is None or not is_held_together:
                 return False
             # Another one renewed it, after this one began to read.
             self._observed.written(after, started_seconds)

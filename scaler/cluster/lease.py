@@ -75,6 +75,7 @@ class ObservedLease:
         self._read_at_seconds = -math.inf
         self.lease: Lease | None = None
         self.unchanged_since_seconds = 0.0
+        self.renewed_at_seconds = -math.inf
         # When a renewal by another holder was seen, by this machine's monotonic clock, and how much later it was sent by its own clock.
         self._compared_at_seconds = -math.inf
         self._renewed_later_seconds = 0.0
@@ -130,7 +131,7 @@ class ObservedLease:
     def written(self, lease: Lease, sent_at_seconds: float) -> None:
         """The observer has written the lease. Others see that at some moment after it was sent."""
         self.lease = lease
-        self.unchanged_since_seconds = sent_at_seconds
+        self.unchanged_since_seconds = self.renewed_at_seconds = sent_at_seconds
 
     def _compare_clocks(self, renew_time: str | None) -> None:
         """The renewal was sent after the previous read of the lease."""

@@ -177,10 +177,12 @@ class Membership:
     async def _follow(self) -> None:
         while self._own is not None and self._own.leads_without_gap:
             with self._reported():
-                await self._once(self._own.identity)
+                if not await self._once(self._own.identity):
+                    return
             await self._pause()
 
-    async def _once(self, identity: str) -> None:
+    async def _once(self, identity: str) -> bool:
+        """Whether this is still a member."""
         found = await self._leases.read()
         self._observe(found, identity)
         expired = self._expired(found)
@@ -190,13 +192,16 @@ class Membership:
             await self._release(expired)
             found = await self._leases.read()
         if found.holders.get(self._number) != identity:
-            return  # noticed by the next renewal, if it is so
+            # Others may have claimed its shards already.
+            self._owned = {}
+            return False
         wanted = shards_of(self._number, found.holders)
         await self._give_up(self._owned.keys() - wanted, self._taken(found, identity))
         await self._release_strays(found, identity, wanted)
         others = frozenset(found.holders.values()) - {identity}
         free = [each for each in wanted - self._owned.keys() if found.is_free(each, others)]
         await self._claim(found, sorted(free), identity)
+        return True
 
     def _taken(self, found: Snapshot, identity: str) -> set[int]:
         """Owned shards whose Lease a user has changed or deleted."""
