@@ -261,14 +261,21 @@ class LeaderElection:
         return kube_json.decode(stored, Lease)
 
     async def _release(self) -> None:
-        """Let another process lead at once."""
-        found = self._observed.lease
-        if found is None or self.holder != self.identity:
-            return
-        spec = released(found.spec, self._now())
+        """Let another process lead at once. The renewal that was cancelled may have been carried out, or be so meanwhile."""
         with contextlib.suppress(StatusError, Unavailable, TimeoutError, msgspec.DecodeError):
             async with asyncio.timeout(self._times.retry_seconds):
-                self._observed.lease = await self._store(spec)
+                try:
+                    await self._read_and_release()
+                except StatusError as error:
+                    if not _is_conflict(error):
+                        raise
+                    await self._read_and_release()
+
+    async def _read_and_release(self) -> None:
+        await self._read()
+        found = self._observed.lease
+        if found is not None and self.holder == self.identity:
+            self._observed.lease = await self._store(released(found.spec, self._now()))
 
 
 def _is_conflict(error: Exception) -> bool:
