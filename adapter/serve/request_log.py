@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from wire.serving.access_guard import USER
+from wire.serving.client_address import client_address
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -24,7 +25,7 @@ async def log_requests(request: web.Request, handler: Handler) -> web.StreamResp
         request.method,
         request.path_qs,
         user.name if user else "an unauthenticated client",
-        request.remote,
+        client_address(request),
         response.status,
         (time.perf_counter() - started) * 1000,
     )

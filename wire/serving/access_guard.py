@@ -17,6 +17,7 @@ from wire.api.status import (
 from wire.serving.attributes import ANONYMOUS, Attributes, User, attributes_of
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
+from wire.serving.client_address import client_address
 from wire.serving.http_connection import HTTPConnection, forget_frames
 from wire.serving.impersonation import impersonation
 from wire.serving.rendering import as_status, respond_with_error
@@ -96,7 +97,7 @@ def admission(
         if client.name != ANONYMOUS and isinstance(request.protocol, HTTPConnection):
             request.protocol.authenticated()
         user = await _impersonated(client, request, authorizer)
-        await authorizer.authorize(user, requested, address=request.remote or "")
+        await authorizer.authorize(user, requested, address=client_address(request))
         return user
 
     return admit
@@ -119,6 +120,6 @@ async def _impersonated(user: User, request: web.Request, authorizer: Authorizer
     if found is None:
         return user
     for attributes in found.required:
-        await authorizer.authorize(user, attributes, address=request.remote or "")
+        await authorizer.authorize(user, attributes, address=client_address(request))
     log.debug("%s impersonates %s", user.name, found.user.name)
     return found.user

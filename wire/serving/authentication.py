@@ -31,6 +31,7 @@ from wire.serving.attributes import (
     sorted_extra,
 )
 from wire.serving.certificates import Bundle, CertificateError, ClientIdentity
+from wire.serving.client_address import client_address
 from wire.serving.review_cache import (
     ACCEPTED_BEFORE_SIZE_MAX,
     TOKENS_SIZE_MAX,
@@ -91,7 +92,7 @@ class Authenticator:
     async def authenticate(self, request: web.BaseRequest) -> User:
         """Raises `StatusError` 401, 429 if too many unknown tokens wait for a review, and `Unavailable` if the token could not be reviewed."""
         return await self.identify(
-            client_chain(request), request.headers, address=request.remote or ""
+            client_chain(request), request.headers, address=client_address(request)
         )
 
     async def identify(

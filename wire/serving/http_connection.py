@@ -215,7 +215,7 @@ class HTTPConnection(web.RequestHandler):
         if status >= 500:
             log.error("%s %s failed", request.method, request.path, exc_info=exc)
         else:
-            log.debug("invalid request from %s: %s", request.remote, message)
+            log.debug("invalid request from %s: %s", self._place.address, message)
         if request.writer.output_size > 0:
             raise ConnectionError("part of the response has been sent already")
         if isinstance(exc, LineTooLong):

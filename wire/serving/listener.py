@@ -6,6 +6,7 @@ before its TLS handshake, which costs more than everything else that an unknown 
 
 import asyncio
 import contextlib
+import ipaddress
 import logging
 import os
 import socket
@@ -16,6 +17,7 @@ from functools import partial
 from aiohttp import web
 
 from wire.process.problem_log import ProblemLog
+from wire.serving.client_address import without_mapping
 from wire.serving.connection_shares import (
     RECEIVE_BUFFER_BYTES,
     SHARES,
@@ -111,7 +113,7 @@ class Listener:
                 )
                 return
             self._problem.set(None)
-            self._admit(accepted, address[0])
+            self._admit(accepted, without_mapping(address[0]))
 
     def _admit(self, accepted: socket.socket, address: str) -> None:
         place = self._connections.shares.admit(address)
@@ -173,16 +175,27 @@ class Listener:
 
 def _listening(host: str, port: int, *, share_port: bool) -> socket.socket:
     """Raises `OSError`."""
+    # As Go's net.Listen: the default has to serve a cluster of either family, and one of both.
+    both = _is_wildcard(host) and socket.has_dualstack_ipv6()
     listening = socket.create_server(
-        (host, port),
-        family=socket.AF_INET6 if ":" in host else socket.AF_INET,
+        ("::" if both else host, port),
+        family=socket.AF_INET6 if both or ":" in host else socket.AF_INET,
         backlog=BACKLOG,
         reuse_port=share_port,
+        dualstack_ipv6=both,
     )
     # Connections inherit it; the kernel doubles it for its own needs.
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES // 2)
     listening.setblocking(False)
     return listening
+
+
+def _is_wildcard(host: str) -> bool:
+    """All addresses, in the notation of either family; an empty host too, as upstream's help of --bind-address says."""
+    try:
+        return not host or ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
 
 
 def _cause(error: OSError) -> str:

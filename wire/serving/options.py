@@ -200,7 +200,7 @@ def _add_listener(flags: FlagGroup, secure_port: int) -> None:
         "--bind-address",
         default="0.0.0.0",  # noqa: S104 - a server's purpose
         metavar="IP",
-        help="IP address to listen on",
+        help="IP address to listen on; 0.0.0.0 and :: are every address of IPv4 and IPv6",
     )
     flags.add_file(
         "--tls-cert-file",
