@@ -17,16 +17,15 @@ import logging
 import os
 import ssl
 import time
-import urllib.request
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import msgspec
 
 from wire.kube.chosen_context import BY_FLAGS, CURRENT, ChosenContext, chosen_context, entry
+from wire.kube.proxy import proxy_of_environment
 from wire.process.followed_file import FollowedFile, generations
 from wire.process.problem_log import ProblemLog
 
@@ -170,6 +169,7 @@ class Connection:
     ) -> None:
         self._source = source
         self._access = access
+        self._proxy = _proxy(access)
         self._monotonic = monotonic
         self._read_at_seconds = monotonic()
         self._reading = asyncio.Lock()
@@ -206,7 +206,7 @@ class Connection:
     @property
     def proxy(self) -> str | None:
         """From the kubeconfig, else from `HTTPS_PROXY` and `NO_PROXY` as Go's clients read them."""
-        return self._access.proxy or _proxy_of_environment(self._access.server)
+        return self._proxy
 
     async def authorization(self, *, refused: bool = False) -> str | None:
         """The Authorization header to send; `refused`: the last one got a 401."""
@@ -226,6 +226,7 @@ class Connection:
         try:
             async with asyncio.timeout(READ_TIMEOUT_SECONDS):
                 access = await self._source.read()
+            proxy = _proxy(access)
             files = self._files if _paths(access) == _paths(self._access) else _files(access)
             found = generations(*files)
             if self.tls is not None and (files is not self._files or found != self._loaded):
@@ -235,6 +236,7 @@ class Connection:
             self._problem.set(str(error) or "reading them took too long")
         else:
             self._access, self._files, self._loaded = access, files, found
+            self._proxy = proxy
             self._problem.set(None)
 
 
@@ -293,6 +295,13 @@ def access_source(
     return ServiceAccount(environ=environ)
 
 
+def _proxy(access: ClusterAccess) -> str | None:
+    try:
+        return access.proxy or proxy_of_environment(access.server)
+    except ValueError as error:
+        raise ConnectionConfigError(str(error)) from error
+
+
 def _tls_context(access: ClusterAccess) -> ssl.SSLContext:
     tls = ssl.create_default_context(cafile=access.ca_file, cadata=access.ca_pem)
     # The CAs of many clusters lack the key identifiers that this flag requires; Go does not check them.
@@ -323,12 +332,3 @@ def _paths(access: ClusterAccess) -> tuple[str | None, ...]:
 
 def _files(access: ClusterAccess) -> tuple[FollowedFile, ...]:
     return tuple(FollowedFile(Path(path)) for path in _paths(access) if path)
-
-
-@lru_cache(maxsize=16)
-def _proxy_of_environment(server: str) -> str | None:
-    """Cached, as in Go: reading the environment takes longer than the rest of preparing a request."""
-    address = urlsplit(server)
-    if urllib.request.proxy_bypass(address.netloc):
-        return None
-    return urllib.request.getproxies().get(address.scheme)
