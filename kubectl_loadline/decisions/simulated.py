@@ -39,8 +39,9 @@ from scaler.runtime.flags import KINDS, add_algorithm_flags, settings_of
 from wire.api import kube_json
 from wire.api.labels import Selector
 from wire.api.status import StatusError, Unavailable
+from wire.kube.access import ConnectionConfigError
 from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of
-from wire.kube.connection import ConnectionConfigError, connect
+from wire.kube.connection import connect
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
 from wire.process.command_line.messages import print_error, printable

@@ -8,8 +8,6 @@ import msgspec
 
 from wire.process.command_line.parsing import FlagSet
 
-BY_FLAGS: Final = "chosen by --cluster or --user"
-
 
 class ChosenContext(msgspec.Struct, frozen=True, kw_only=True):
     """Names in the kubeconfig: None for the current context, and for the cluster and the user of the context."""
@@ -47,21 +45,30 @@ def context_of(given: argparse.Namespace) -> ChosenContext:
 
 
 def chosen_context(config: Mapping[str, Any], chosen: ChosenContext) -> dict[str, Any]:
-    """The entry of the context: that of the kubeconfig, with the cluster and the user that were chosen.
+    """The context: that of the kubeconfig, with the cluster and the user that were chosen. The cluster and the user exist.
 
     `config` is a kubeconfig as one document. A chosen cluster and user need no context, as in kubectl.
-    Raises ValueError for a name that the kubeconfig does not have.
+    Raises ValueError for a name that the kubeconfig does not have, and if there is no context.
     """
-    wanted = (("context", chosen.name), ("cluster", chosen.cluster), ("user", chosen.user))
-    for kind, name in wanted:
-        if name is not None and entry(config, kind, name) is None:
-            raise ValueError(_missing(config, kind, name))
+    replaced = {
+        kind: name
+        for kind, name in (("cluster", chosen.cluster), ("user", chosen.user))
+        if name is not None
+    }
     name = chosen.name or config.get("current-context")
-    context = entry(config, "context", name) or {}
-    replaced = {kind: given for kind, given in wanted[1:] if given is not None}
-    if not replaced:
-        return {"name": name, "context": context}
-    return {"name": BY_FLAGS, "context": {**context, **replaced}}
+    context = entry(config, "context", name)
+    if context is None and (chosen.name or (name and not replaced)):
+        raise ValueError(_missing(config, "context", name))
+    context = {**(context or {}), **replaced}
+    if not context.get("cluster"):
+        raise ValueError(
+            "it has no current-context" if not name else f"context {name!r} has no cluster"
+        )
+    for kind in ("cluster", "user"):
+        named = context.get(kind)
+        if named and entry(config, kind, named) is None:
+            raise ValueError(_missing(config, kind, named))
+    return context
 
 
 def entry(config: Mapping[str, Any], kind: str, name: object) -> dict[str, Any] | None:
@@ -70,7 +77,7 @@ def entry(config: Mapping[str, Any], kind: str, name: object) -> dict[str, Any] 
     return next((each.get(kind) or {} for each in entries if each.get("name") == name), None)
 
 
-def _missing(config: Mapping[str, Any], kind: str, name: str) -> str:
+def _missing(config: Mapping[str, Any], kind: str, name: object) -> str:
     known = ", ".join(str(each.get("name")) for each in config.get(f"{kind}s") or ())
     return (
         f"there is no {kind} {name!r}: it has {known}" if known else f"there is no {kind} {name!r}"

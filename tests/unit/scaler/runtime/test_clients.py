@@ -7,8 +7,9 @@ from aiohttp import web
 
 from scaler.runtime.clients import Clients
 from wire.api.status import StatusError
+from wire.kube.access import ClusterAccess
 from wire.kube.client import CONNECTIONS_MAX
-from wire.kube.connection import ClusterAccess, Connection
+from wire.kube.connection import Connection
 
 
 class FixedAccess:

@@ -11,7 +11,8 @@ from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.clients import MetricsClient
 from scaler.runtime.stream_connection import StreamConnection
 from wire.api.metric_stream import PATH, StreamedResponse, StreamUpdate, decode_request, encode
-from wire.kube.connection import ClusterAccess, Connection
+from wire.kube.access import ClusterAccess
+from wire.kube.connection import Connection
 
 METRIC = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
 

@@ -7,14 +7,10 @@ import sys
 import pytest
 
 from testbed.certificates import Authority
+from wire.kube.access import ConnectionConfigError, ServiceAccount
 from wire.kube.chosen_context import CURRENT, ChosenContext
-from wire.kube.connection import (
-    Connection,
-    ConnectionConfigError,
-    Kubeconfig,
-    ServiceAccount,
-    connect,
-)
+from wire.kube.connection import Connection, connect
+from wire.kube.kubeconfig import Kubeconfig
 
 IN_CLUSTER = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from wire.kube.connection import ClusterAccess, Connection, ConnectionConfigError
+from wire.kube.access import ClusterAccess, ConnectionConfigError
+from wire.kube.connection import Connection
 from wire.kube.proxy import proxy_of_environment
 
 P = "http://p:3128"

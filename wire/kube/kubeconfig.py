@@ -1,0 +1,98 @@
+"""Credentials of a kubeconfig.
+
+The only module that imports kubernetes-asyncio, and only what reads a user's credentials. The import takes half a
+second and 60 MiB (it includes every typed model), so it is done when a kubeconfig is read and
+not otherwise: in a pod a service account is three files, which need no library.
+
+| kubeconfig | kubectl | here |
+|---|---|---|
+| several files in `$KUBECONFIG` | merged | merged |
+| `tokenFile`, exec plugin | re-read, re-run when expired | re-read, re-run when expired |
+| `client-certificate`, `certificate-authority` replaced on disk | for new connections | the same |
+| `as`, `as-groups` (impersonation) | sent | sent to the API server; refused for any other server |
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from wire.kube.access import ClusterAccess, ConnectionConfigError
+from wire.kube.chosen_context import ChosenContext, chosen_context, entry
+from wire.kube.kubeconfig_files import Document, merged
+
+# What the library calls the only cluster, context and user that it is given.
+_CHOSEN: Final = "chosen"
+
+
+class Kubeconfig:
+    """One or more kubeconfig files and the context chosen in them."""
+
+    def __init__(self, paths: str, context: ChosenContext) -> None:
+        """`paths` as in `$KUBECONFIG`: separated by colons. A missing file is skipped.
+
+        Raises `ConnectionConfigError`.
+        """
+        # Local, because the import is expensive (see the top of the file).
+        from kubernetes_asyncio.client import Configuration
+        from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+
+        self._paths = paths
+        try:
+            config = merged(paths)
+            chosen = chosen_context(config, context)
+            user = entry(config, "user", chosen.get("user")) or {}
+            cluster = entry(config, "cluster", chosen["cluster"]) or {}
+            if not cluster.get("server"):
+                # The library would send the credentials to http://localhost.
+                raise ValueError(f"cluster {chosen['cluster']!r} has no server")
+            self._loader = KubeConfigLoader(_document(cluster, user), config_base_path="")
+        except Exception as error:
+            # The library raises key and type errors as they come.
+            raise ConnectionConfigError(f"kubeconfig {paths}: {error}") from error
+        self._new_configuration = Configuration
+        self._impersonation = _impersonation(user)
+        self._namespace = str(chosen.get("namespace") or "")
+
+    async def read(self) -> ClusterAccess:
+        loaded = self._new_configuration()
+        try:
+            await self._loader.load_and_set(loaded)
+        except Exception as error:
+            raise ConnectionConfigError(f"kubeconfig {self._paths}: {error}") from error
+        authorization = loaded.api_key.get("BearerToken")
+        return ClusterAccess(
+            server=loaded.host or "",
+            # A token file ends with a newline, which is not allowed in a header.
+            authorization=authorization.strip() if authorization else None,
+            ca_file=loaded.ssl_ca_cert,
+            client_certificate_file=loaded.cert_file,
+            client_key_file=loaded.key_file,
+            verify=loaded.verify_ssl,
+            server_hostname=loaded.tls_server_name,
+            proxy=loaded.proxy,
+            impersonation=self._impersonation,
+            namespace=self._namespace,
+        )
+
+
+def _document(cluster: Document, user: Document) -> Document:
+    """A kubeconfig with the entries that were chosen and nothing else."""
+    return {
+        "current-context": _CHOSEN,
+        "contexts": [{"name": _CHOSEN, "context": {"cluster": _CHOSEN, "user": _CHOSEN}}],
+        "clusters": [{"name": _CHOSEN, "cluster": cluster}],
+        "users": [{"name": _CHOSEN, "user": user}],
+    }
+
+
+def _impersonation(user: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The headers of client-go's impersonation (transport/round_trippers.go) for a user of a kubeconfig."""
+    if not user.get("as"):
+        return ()
+    headers = [("Impersonate-User", str(user["as"]))]
+    if user.get("as-uid"):
+        headers.append(("Impersonate-Uid", str(user["as-uid"])))
+    headers += (("Impersonate-Group", str(group)) for group in user.get("as-groups") or ())
+    for key, values in (user.get("as-user-extra") or {}).items():
+        headers += ((f"Impersonate-Extra-{quote(str(key), safe='')}", str(each)) for each in values)
+    return tuple(headers)
