@@ -9,6 +9,7 @@ not otherwise: in a pod a service account is three files, which need no library.
 | several files in `$KUBECONFIG` | merged | merged |
 | `tokenFile`, exec plugin | re-read, re-run when expired | re-read, re-run when expired |
 | `client-certificate`, `certificate-authority` replaced on disk | for new connections | the same |
+| `proxy-url` | `http://`, `https://`, `socks5://` | `http://`, `https://`; any other is an error |
 | `as`, `as-groups` (impersonation) | sent | sent to the API server; refused for any other server |
 """
 
@@ -19,6 +20,7 @@ from urllib.parse import quote
 from wire.kube.access import ClusterAccess, ConnectionConfigError
 from wire.kube.chosen_context import ChosenContext, chosen_context, entry
 from wire.kube.kubeconfig_files import Document, merged
+from wire.kube.proxy import usable_proxy
 
 # What the library calls the only cluster, context and user that it is given.
 _CHOSEN: Final = "chosen"
@@ -45,6 +47,8 @@ class Kubeconfig:
             if not cluster.get("server"):
                 # The library would send the credentials to http://localhost.
                 raise ValueError(f"cluster {chosen['cluster']!r} has no server")
+            if proxy := cluster.get("proxy-url"):
+                usable_proxy(str(proxy), f"proxy-url of cluster {chosen['cluster']!r}")
             self._loader = KubeConfigLoader(_document(cluster, user), config_base_path="")
         except Exception as error:
             # The library raises key and type errors as they come.

@@ -150,6 +150,19 @@ async def test_a_user_without_credentials_is_anonymous(files, users):
             "cluster 'c' has no server",
             id="no server",
         ),
+        pytest.param(
+            "current-context: c\n"
+            + cluster("c", ", proxy-url: 'socks5://p:1080'")
+            + context("c")
+            + U,
+            "proxy-url of cluster 'c' is a URL with socks5://: a proxy with http:// or https:// is supported",
+            id="a SOCKS proxy",
+        ),
+        pytest.param(
+            "current-context: c\n" + cluster("c", ", proxy-url: 'p:1080'") + context("c") + U,
+            "proxy-url of cluster 'c' is no URL of a proxy",
+            id="a proxy without a scheme, as in client-go",
+        ),
         pytest.param("users: [u]", "users has an entry that is no user", id="no entry"),
     ],
 )
