@@ -71,8 +71,8 @@ class _Impersonating:
         self._source = source
         self._impersonation = impersonation
 
-    async def read(self) -> ClusterAccess:
-        access = await self._source.read()
+    async def read(self, *, refused: bool = False) -> ClusterAccess:
+        access = await self._source.read(refused=refused)
         return msgspec.structs.replace(access, impersonation=self._impersonation)
 
 

@@ -38,9 +38,9 @@ class GivenIdentity:
         self._token_file = options.token_file
         self._audience = audience
 
-    async def read(self) -> ClusterAccess:
+    async def read(self, *, refused: bool = False) -> ClusterAccess:
         """Raises `ConnectionConfigError` if there is no token for the adapter, and no client certificate."""
-        own = await self._own.read()
+        own = await self._own.read(refused=refused)
         token = self._token()
         if not token and own.client_certificate_file is None:
             raise ConnectionConfigError(
@@ -101,10 +101,10 @@ class RequestedToken:
         self._token = ""
         self._renewed_at_seconds = float("-inf")
 
-    async def read(self) -> ClusterAccess:
+    async def read(self, *, refused: bool = False) -> ClusterAccess:
         """Raises `ConnectionConfigError` if kube-apiserver issues none. The one before stays valid for some minutes."""
         now_seconds = self._monotonic()
-        if now_seconds >= self._renewed_at_seconds:
+        if refused or now_seconds >= self._renewed_at_seconds:
             issued = await self._request()
             self._token = issued.status.token
             lifetime_seconds = issued.spec.expiration_seconds or EXPIRATION_SECONDS

@@ -33,7 +33,9 @@ class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
 class AccessSource(Protocol):
     """A kubeconfig or a service account. It is read again, since tokens and certificates are replaced."""
 
-    async def read(self) -> ClusterAccess: ...
+    async def read(self, *, refused: bool = False) -> ClusterAccess:
+        """`refused`: the server answered what was read last with 401, so it is not taken from a cache."""
+        ...
 
 
 class ServiceAccount:
@@ -45,7 +47,7 @@ class ServiceAccount:
         self._folder = folder
         self._environ = environ
 
-    async def read(self) -> ClusterAccess:
+    async def read(self, *, refused: bool = False) -> ClusterAccess:  # noqa: ARG002 - its files are always read
         host = self._environ.get("KUBERNETES_SERVICE_HOST", "")
         port = self._environ.get("KUBERNETES_SERVICE_PORT", "")
         if not host or not port:

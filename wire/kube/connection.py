@@ -41,6 +41,7 @@ class Connection:
         self._proxy = _proxy(access)
         self._monotonic = monotonic
         self._read_at_seconds = monotonic()
+        self._refused_at_seconds = float("-inf")
         self._reading = asyncio.Lock()
         self.user_agent = user_agent
         self.tls = _tls_context(access) if access.server.startswith("https") else None
@@ -79,22 +80,26 @@ class Connection:
 
     async def authorization(self, *, refused: bool = False) -> str | None:
         """The Authorization header to send; `refused`: the last one got a 401."""
-        age_limit_seconds = REREAD_AFTER_REFUSAL_SECONDS if refused else REREAD_SECONDS
-        if self._age_seconds() >= age_limit_seconds:
+        if self._is_due(refused):
             async with self._reading:
-                if self._age_seconds() >= age_limit_seconds:
-                    await self._reread()
+                if self._is_due(refused):
+                    await self._reread(refused)
         return self._access.authorization
 
-    def _age_seconds(self) -> float:
-        return self._monotonic() - self._read_at_seconds
+    def _is_due(self, refused: bool) -> bool:
+        now_seconds = self._monotonic()
+        if refused:
+            return now_seconds - self._refused_at_seconds >= REREAD_AFTER_REFUSAL_SECONDS
+        return now_seconds - self._read_at_seconds >= REREAD_SECONDS
 
-    async def _reread(self) -> None:
+    async def _reread(self, refused: bool) -> None:
         """Read the credentials again; if that fails, the old ones may still be valid."""
         self._read_at_seconds = self._monotonic()
+        if refused:
+            self._refused_at_seconds = self._read_at_seconds
         try:
             async with asyncio.timeout(READ_TIMEOUT_SECONDS):
-                access = await self._source.read()
+                access = await self._source.read(refused=refused)
             proxy = _proxy(access)
             files = self._files if _paths(access) == _paths(self._access) else _files(access)
             found = generations(*files)

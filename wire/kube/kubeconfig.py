@@ -7,18 +7,20 @@ not otherwise: in a pod a service account is three files, which need no library.
 | kubeconfig | kubectl | here |
 |---|---|---|
 | several files in `$KUBECONFIG` | merged | merged |
-| `tokenFile`, exec plugin | re-read, re-run when expired | re-read, re-run when expired |
+| `tokenFile`, exec plugin | re-read, re-run when expired or after a 401 | the same |
 | `client-certificate`, `certificate-authority` replaced on disk | for new connections | the same |
 | `proxy-url` | `http://`, `https://`, `socks5://` | `http://`, `https://`; any other is an error |
 | `as`, `as-groups` (impersonation) | sent | sent to the API server; refused for any other server |
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
 from wire.kube.access import ClusterAccess, ConnectionConfigError
 from wire.kube.chosen_context import ChosenContext, chosen_context, entry
+from wire.kube.exec_plugin import ExecPlugin
 from wire.kube.kubeconfig_files import Document, merged
 from wire.kube.proxy import usable_proxy
 
@@ -36,7 +38,8 @@ class Kubeconfig:
         """
         # Local, because the import is expensive (see the top of the file).
         from kubernetes_asyncio.client import Configuration
-        from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+        from kubernetes_asyncio.config.exec_provider import ExecProvider
+        from kubernetes_asyncio.config.kube_config import ConfigNode, KubeConfigLoader
 
         self._paths = paths
         try:
@@ -49,18 +52,26 @@ class Kubeconfig:
                 raise ValueError(f"cluster {chosen['cluster']!r} has no server")
             if proxy := cluster.get("proxy-url"):
                 usable_proxy(str(proxy), f"proxy-url of cluster {chosen['cluster']!r}")
-            self._loader = KubeConfigLoader(_document(cluster, user), config_base_path="")
+            self._plugin = None
+            if plugin := user.get("exec"):
+                self._plugin = ExecPlugin(ExecProvider(ConfigNode("exec", plugin)).run)
+            self._load = partial(KubeConfigLoader, config_base_path="")
         except Exception as error:
             # The library raises key and type errors as they come.
             raise ConnectionConfigError(f"kubeconfig {paths}: {error}") from error
         self._new_configuration = Configuration
+        self._cluster, self._user = cluster, user
         self._impersonation = _impersonation(user)
         self._namespace = str(chosen.get("namespace") or "")
 
-    async def read(self) -> ClusterAccess:
+    async def read(self, *, refused: bool = False) -> ClusterAccess:
         loaded = self._new_configuration()
         try:
-            await self._loader.load_and_set(loaded)
+            user = self._user
+            if self._plugin is not None:
+                made = await self._plugin.credentials(refused=refused)
+                user = {key: each for key, each in user.items() if key != "exec"} | made
+            await self._load(_document(self._cluster, user)).load_and_set(loaded)
         except Exception as error:
             raise ConnectionConfigError(f"kubeconfig {self._paths}: {error}") from error
         authorization = loaded.api_key.get("BearerToken")

@@ -72,8 +72,8 @@ class _ForServer:
         self._identity = identity
         self._server = server
 
-    async def read(self) -> ClusterAccess:
-        identity = await self._identity.read()
+    async def read(self, *, refused: bool = False) -> ClusterAccess:
+        identity = await self._identity.read(refused=refused)
         return msgspec.structs.replace(
             self._server,
             authorization=identity.authorization,

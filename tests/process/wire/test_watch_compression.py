@@ -36,7 +36,7 @@ class Behind:
     def __init__(self, gateway: GzipGateway) -> None:
         self._gateway = gateway
 
-    async def read(self) -> ClusterAccess:
+    async def read(self, *, refused: bool = False) -> ClusterAccess:
         return ClusterAccess(server=self._gateway.url)
 
 

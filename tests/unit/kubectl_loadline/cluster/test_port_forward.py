@@ -19,7 +19,7 @@ class Source:
     def __init__(self, server: str) -> None:
         self.server = server
 
-    async def read(self) -> ClusterAccess:
+    async def read(self, *, refused: bool = False) -> ClusterAccess:
         return ClusterAccess(server=self.server, authorization="Bearer t", impersonation=(("Impersonate-User", "jane"),))  # fmt: skip
 
 

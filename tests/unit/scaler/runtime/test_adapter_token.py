@@ -19,7 +19,7 @@ class Own:
     def __init__(self, **more):
         self.access = ClusterAccess(server="https://api", authorization="Bearer own", **more)
 
-    async def read(self):
+    async def read(self, *, refused: bool = False):
         return self.access
 
 
@@ -138,6 +138,14 @@ async def test_a_token_is_renewed_before_the_end_of_the_time_that_kube_apiserver
     made.seconds = 1439
     assert await made.authorization() == "Bearer token-1"
     made.seconds = 1441
+    assert await made.authorization() == "Bearer token-2"
+
+
+async def test_a_token_that_was_refused_is_not_used_again():
+    """A rotated signing key or a recreated ServiceAccount makes it invalid before its time."""
+    made = Requesting()
+    await made.authorization()
+    assert (await made.source.read(refused=True)).authorization == "Bearer token-2"
     assert await made.authorization() == "Bearer token-2"
 
 

@@ -18,7 +18,7 @@ class FixedAccess:
     def __init__(self, server: str) -> None:
         self._server = server
 
-    async def read(self) -> ClusterAccess:
+    async def read(self, *, refused: bool = False) -> ClusterAccess:
         return ClusterAccess(server=self._server)
 
 

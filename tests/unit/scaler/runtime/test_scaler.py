@@ -39,7 +39,7 @@ def test_the_namespace_is_that_of_the_pod_or_kube_system(tmp_path):
 class Nowhere:
     """A cluster that does not respond."""
 
-    async def read(self) -> ClusterAccess:
+    async def read(self, *, refused: bool = False) -> ClusterAccess:
         return ClusterAccess(server="http://127.0.0.1:1")
 
 

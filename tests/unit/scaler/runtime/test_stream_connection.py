@@ -21,7 +21,7 @@ class Source:
     def __init__(self, server):
         self.server = server
 
-    async def read(self):
+    async def read(self, *, refused: bool = False):
         return ClusterAccess(server=self.server, authorization="Bearer secret")
 
 

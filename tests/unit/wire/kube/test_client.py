@@ -26,7 +26,7 @@ class Source:
     def __init__(self, server: str) -> None:
         self.server, self.readings = server, 0
 
-    async def read(self) -> ClusterAccess:
+    async def read(self, *, refused: bool = False) -> ClusterAccess:
         self.readings += 1
         return ClusterAccess(server=self.server, authorization=f"Bearer {self.readings}")
 

@@ -1,5 +1,6 @@
 """Where the API server is, from each of the places where that can stand."""
 
+import asyncio
 import base64
 import subprocess
 import sys
@@ -82,6 +83,27 @@ async def test_an_exec_plugin_provides_the_token(tmp_path):
     user = f"{{exec: {{apiVersion: client.authentication.k8s.io/v1, command: {plugin}}}}}"
     connection = await connect(kubeconfig(tmp_path, user, server="http://host"), user_agent="a/1")
     assert await connection.authorization() == "Bearer made"
+
+
+async def test_a_401_runs_the_plugin_again_but_many_at_once_do_not(tmp_path):
+    runs = tmp_path / "runs"
+    plugin = tmp_path / "plugin"
+    plugin.write_text(
+        f"#!/bin/sh\necho >> {runs}\n"
+        'echo \'{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":'
+        '{"token":"a","expirationTimestamp":"2999-01-01T00:00:00Z"}}\'\n'
+    )
+    plugin.chmod(0o700)
+    user = f"{{exec: {{apiVersion: client.authentication.k8s.io/v1, command: {plugin}}}}}"
+    source = Kubeconfig(str(kubeconfig(tmp_path, user, server="http://host")), CURRENT)
+    clock = Clock()
+    connection = Connection(source, await source.read(), user_agent="a/1", monotonic=clock)
+    clock.seconds = 61
+    await connection.authorization()
+    assert runs.read_text() == "\n"
+    # The reading above does not keep the plugin from running.
+    await asyncio.gather(*(connection.authorization(refused=True) for _ in range(3)))
+    assert runs.read_text() == "\n" * 2
 
 
 @pytest.fixture

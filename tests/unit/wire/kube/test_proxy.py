@@ -95,7 +95,7 @@ def test_an_unusable_proxy_is_refused_by_name_and_without_its_password(proxy):
 
 
 class Source:
-    async def read(self) -> ClusterAccess:
+    async def read(self, *, refused: bool = False) -> ClusterAccess:
         return ClusterAccess(server="http://a.example")
 
 
