@@ -21,7 +21,7 @@ from wire.api.status import StatusError, Unavailable
 from wire.kube.access import ConnectionConfigError
 from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of
 from wire.kube.client import KubeClient
-from wire.kube.connection import connect
+from wire.kube.connection import connect, kubectl_kubeconfig
 from wire.kube.mapper import RestMapper
 from wire.process.command_line.messages import print_error, printable
 from wire.process.command_line.parsing import FlagParser
@@ -213,7 +213,7 @@ def _parsed(arguments: Sequence[str]) -> _Given:
         ca_file=given.ca_file,
         tls_server_name=given.tls_server_name,
         insecure_skip_tls_verify=given.insecure_skip_tls_verify,
-        kubeconfig=given.kubeconfig,
+        kubeconfig=given.kubeconfig or kubectl_kubeconfig(),
         context=context_of(given),
         config=given.config,
         prometheus=prometheus_settings(flags, given),

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
@@ -87,12 +86,6 @@ async def adapter_arguments(
 
 def cluster_arguments(cluster: Cluster) -> list[str]:
     """The flags with which the adapter's commands use the same kubeconfig and the same entries of it."""
-    arguments = []
-    home = Path(os.environ.get("HOME", "/")) / ".kube" / "config"
-    if cluster.kubeconfig is not None:
-        arguments.append(f"--kubeconfig={cluster.kubeconfig}")
-    elif os.environ.get("KUBECONFIG"):
-        arguments.append(f"--kubeconfig={os.environ['KUBECONFIG']}")
-    elif home.is_file():
-        arguments.append(f"--kubeconfig={home}")
-    return [*arguments, *cluster.context.flags()]
+    kubeconfig = cluster.used_kubeconfig
+    named = [] if kubeconfig is None else [f"--kubeconfig={kubeconfig}"]
+    return [*named, *cluster.context.flags()]

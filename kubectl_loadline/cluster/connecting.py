@@ -45,9 +45,10 @@ def user_agent() -> str:
 @contextlib.asynccontextmanager
 async def connected(cluster: Cluster) -> AsyncIterator[Session]:
     """Raises `ConnectionConfigError`."""
-    connection = await connect(cluster.kubeconfig, context=cluster.context, user_agent=user_agent())
+    kubeconfig = cluster.used_kubeconfig
+    connection = await connect(kubeconfig, context=cluster.context, user_agent=user_agent())
     if cluster.impersonation:
-        source = access_source(cluster.kubeconfig, cluster.context)
+        source = access_source(kubeconfig, cluster.context)
         impersonating = _Impersonating(source, cluster.impersonation)
         connection = Connection(impersonating, await impersonating.read(), user_agent=user_agent())
     client = KubeClient(connection, timeout_seconds=cluster.request_timeout_seconds)

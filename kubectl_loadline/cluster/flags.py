@@ -9,6 +9,7 @@ import msgspec
 from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, autoscaler_name
 from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of
 from wire.kube.client import REQUEST_TIMEOUT_SECONDS
+from wire.kube.connection import kubectl_kubeconfig
 from wire.process.command_line.parsing import FlagParser, FlagSet, duration_seconds
 
 FOUND: Final = {
@@ -29,6 +30,11 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
     impersonation: tuple[tuple[str, str], ...] = ()
     request_timeout_seconds: float = REQUEST_TIMEOUT_SECONDS
+
+    @property
+    def used_kubeconfig(self) -> Path | None:
+        """The one given, or the one that kubectl uses; None in a pod without any, where its service account is used."""
+        return self.kubeconfig or kubectl_kubeconfig()
 
 
 def add_cluster_flags(parser: FlagSet) -> None:

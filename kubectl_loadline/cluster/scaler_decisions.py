@@ -26,7 +26,7 @@ async def decision_of(
                 return await read_decision(
                     f"https://127.0.0.1:{forward.local_port}",
                     autoscaler,
-                    cluster.kubeconfig,
+                    cluster.used_kubeconfig,
                     None,
                     context=cluster.context,
                     ca_pem=identity.ca_pem if identity else None,

@@ -11,6 +11,7 @@ from pathlib import Path
 from wire.kube.access import AccessSource, ClusterAccess, ConnectionConfigError, ServiceAccount
 from wire.kube.chosen_context import CURRENT, ChosenContext
 from wire.kube.kubeconfig import Kubeconfig
+from wire.kube.kubeconfig_files import is_empty, merged
 from wire.kube.proxy import proxy_of_environment
 from wire.process.followed_file import FollowedFile, generations
 from wire.process.problem_log import ProblemLog
@@ -124,6 +125,7 @@ async def connect(
     """Find the API server: the kubeconfig given, `$KUBECONFIG`, the pod's service account, then
     `~/.kube/config` (the order of controller-runtime). Nothing is sent yet.
 
+    With a chosen context, cluster or user the service account is left out. An empty kubeconfig is none in a pod.
     Raises `ConnectionConfigError`.
     """
     source = access_source(kubeconfig, context, environ)
@@ -141,12 +143,48 @@ def access_source(
     """Where the credentials are, as `connect` finds them. Raises `ConnectionConfigError`."""
     if kubeconfig is not None:
         return Kubeconfig(str(kubeconfig), context)
-    if environ.get("KUBECONFIG"):
-        return Kubeconfig(environ["KUBECONFIG"], context)
-    home = Path(environ.get("HOME", "/")) / ".kube" / "config"
-    if not environ.get("KUBERNETES_SERVICE_HOST") and home.is_file():
-        return Kubeconfig(str(home), context)
+    is_chosen = context != CURRENT
+    paths = environ.get("KUBECONFIG") or ""
+    # A service account has no contexts: another cluster or user than the one that was asked for must not be used.
+    if not paths and (is_chosen or not _is_pod(environ)):
+        paths = _home(environ)
+    if paths and (is_chosen or not _is_pod(environ) or not _says_nothing(paths)):
+        return Kubeconfig(paths, context)
+    if is_chosen:
+        raise ConnectionConfigError(
+            f"{' '.join(context.flags())} chooses from a kubeconfig, and there is none: specify it with --kubeconfig, "
+            "or set $KUBECONFIG"
+        )
     return ServiceAccount(environ=environ)
+
+
+def kubectl_kubeconfig(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The kubeconfig that kubectl uses if none is given: also in a pod, unless it is empty (client-go's DeferredLoadingClientConfig).
+
+    Several files are one path, as in `$KUBECONFIG`. None for the credentials of the pod.
+    """
+    paths = environ.get("KUBECONFIG") or _home(environ)
+    if not paths or (_is_pod(environ) and _says_nothing(paths)):
+        return None
+    return Path(paths)
+
+
+def _is_pod(environ: Mapping[str, str]) -> bool:
+    return bool(environ.get("KUBERNETES_SERVICE_HOST"))
+
+
+def _home(environ: Mapping[str, str]) -> str:
+    """The kubeconfig in the home folder; empty if there is none."""
+    path = Path(environ.get("HOME", "/")) / ".kube" / "config"
+    return str(path) if path.is_file() else ""
+
+
+def _says_nothing(paths: str) -> bool:
+    """Whether the files exist and are empty. One that cannot be read is not empty: its error is shown when it is used."""
+    try:
+        return is_empty(merged(paths))
+    except (OSError, ValueError):
+        return False
 
 
 def _proxy(access: ClusterAccess) -> str | None:

@@ -21,7 +21,7 @@ Document = dict[str, Any]
 def merged(paths: str) -> Document:
     """`paths` as in `$KUBECONFIG`: separated by colons. An entry has the names of client-go, and a value of its own kind.
 
-    Raises `FileNotFoundError` if there is none of the files, other `OSError`, and ValueError for a file that is no kubeconfig.
+    Raises `FileNotFoundError` if there is none of the files, other `OSError`, and ValueError for a file that is not a kubeconfig.
     """
     named = (Path(path).expanduser() for path in paths.split(os.pathsep) if path)
     existing = [file for file in named if file.exists()]
@@ -59,7 +59,7 @@ def _add(entries: list[Document], kind: str, document: Document, file: Path) -> 
     names = {each["name"] for each in entries}
     for each in document.get(f"{kind}s") or ():
         if not isinstance(each, dict) or not isinstance(each.get(kind), dict | None):
-            raise ValueError(f"{file}: {kind}s has an entry that is no {kind}")
+            raise ValueError(f"{file}: {kind}s has an entry that is not a {kind}")
         name = each.get("name") or ""
         if name not in names:
             names.add(name)

@@ -43,7 +43,9 @@ def usable_proxy(proxy: str, where: str) -> str:
     if scheme in SUPPORTED and host:
         return proxy
     # Without the rest of it, which may have a password.
-    shown = f"a URL with {scheme}://" if host and scheme not in SUPPORTED else "no URL of a proxy"
+    shown = (
+        f"a URL with {scheme}://" if host and scheme not in SUPPORTED else "not the URL of a proxy"
+    )
     raise ValueError(f"{where} is {shown}: a proxy with http:// or https:// is supported")
 
 

@@ -16,7 +16,7 @@ from kubectl_loadline.terminal.exit_codes import FAILED, WRONG
 from wire.api.status import StatusError, Unavailable
 from wire.kube.access import ConnectionConfigError
 from wire.kube.client import KubeClient
-from wire.kube.connection import connect
+from wire.kube.connection import connect, kubectl_kubeconfig
 from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import DISTRIBUTION
@@ -43,7 +43,8 @@ def main(arguments: Sequence[str]) -> int:
 
 async def _migrated(given: argparse.Namespace) -> int:
     user_agent = f"loadline-scaler-migrate/{version(DISTRIBUTION)}"
-    client = KubeClient(await connect(given.kubeconfig, user_agent=user_agent))
+    kubeconfig = given.kubeconfig or kubectl_kubeconfig()
+    client = KubeClient(await connect(kubeconfig, user_agent=user_agent))
     try:
         return await migrated_cluster(given, client, given.namespace)
     finally:

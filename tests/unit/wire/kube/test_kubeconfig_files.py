@@ -160,10 +160,10 @@ async def test_a_user_without_credentials_is_anonymous(files, users):
         ),
         pytest.param(
             "current-context: c\n" + cluster("c", ", proxy-url: 'p:1080'") + context("c") + U,
-            "proxy-url of cluster 'c' is no URL of a proxy",
+            "proxy-url of cluster 'c' is not the URL of a proxy",
             id="a proxy without a scheme, as in client-go",
         ),
-        pytest.param("users: [u]", "users has an entry that is no user", id="no entry"),
+        pytest.param("users: [u]", "users has an entry that is not a user", id="no entry"),
     ],
 )
 def test_what_is_missing_is_named(files, text, message):
