@@ -144,22 +144,25 @@ class _Path:
         self.watched: Watched | None = None
         """None while it is not known if the client may read it, and while it may not."""
         self.sent: object = None
-        """What the client has: a version, or the refusal."""
+        """What the client has: a version of what is watched, or the refusal."""
         self.refused: StatusError | None = None
+        """Why the client may not read it. It stays after that has ended, until a round has evaluated the path."""
         self.checked_at_seconds = float("-inf")
 
     def unsent(self, number: int, is_evaluated: bool) -> StreamedResponse | None:
-        """What the client does not have yet."""
-        if self.refused is not None:
-            if self.sent is self.refused:
-                return None
-            self.sent = self.refused
-            return _refusal(number, self.refused)
+        """What the client does not have yet, at the end of a round. `is_evaluated`: whether the round had the path at its beginning."""
         watched = self.watched
-        if watched is None or not is_evaluated or watched.version in (0, self.sent):
+        if is_evaluated and watched is not None and watched.version:
+            self.refused = None
+            if watched.version == self.sent:
+                return None
+            self.sent = watched.version
+            return StreamedResponse(number, watched.code, msgspec.Raw(watched.body))
+        # The round must not confirm what the client has of the time before a refusal.
+        if self.refused is None or self.sent is self.refused:
             return None
-        self.sent = watched.version
-        return StreamedResponse(number, watched.code, msgspec.Raw(watched.body))
+        self.sent = self.refused
+        return _refusal(number, self.refused)
 
 
 class _Round(msgspec.Struct, frozen=True):
@@ -257,6 +260,7 @@ class _Stream:
         if path.watched is not None:
             self._rounds.release(path.watched)
             path.watched = None
+            path.sent = None  # Its next versions are counted from the beginning.
 
     async def send_updates(self, request: web.Request, send_seconds: float) -> None:
         """What has changed, after each round. Ends when the client does not read it in time."""
@@ -321,11 +325,10 @@ class _Stream:
             refused = error
         except Unavailable as error:
             refused, is_reviewed = as_status(error), False
-        if refused is None:
-            path.refused = None
-        else:
-            # The first one stays, so that it is sent once.
-            path.refused = path.refused or refused
+        if refused is not None:
+            # The first one stays until the path is watched again, so that it is sent once.
+            if path.refused is None or path.watched is not None:
+                path.refused = refused
             self._stop_watching(path)
         if is_reviewed:
             path.checked_at_seconds = now_seconds

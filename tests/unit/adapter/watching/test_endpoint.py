@@ -137,15 +137,6 @@ async def arrives(condition):
             await asyncio.sleep(0)
 
 
-@pytest.fixture
-async def adapter():
-    running = Adapter()
-    await running.listener.start("127.0.0.1", 0, tls=None)
-    yield running
-    await running.streams.close()
-    await running.listener.stop()
-
-
 async def test_the_first_round_sends_everything_and_later_ones_what_has_changed(adapter):
     async with adapter.client() as client:
         await client.send(_1=QUEUE, _2=f"{QUEUE}_2")
