@@ -8,7 +8,7 @@ import asyncio
 import os
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from http import HTTPStatus
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
@@ -23,6 +23,8 @@ PIECE_BYTES = 128 * 1024
 REFUSAL_BYTES_MAX = 64 * 1024
 REDIRECTS = (301, 302, 303, 307, 308)
 KEEPALIVE_SECONDS = 75.0
+CONNECT_SECONDS = 10.0
+"""For a connection with its TLS handshake. The address may be that of a server that is no longer there."""
 URL_BYTES_MAX = 4 * 1024
 """Proxies accept at least this much in a URL; nginx accepts 8 kB with all headers."""
 
@@ -58,7 +60,8 @@ class Transport:
         self._user_agent = user_agent
         self._headers = headers
         self._verb = verb
-        self._http: aiohttp.ClientSession | None = None
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        """By whether each of their requests has a new connection."""
         self._is_closed = False
 
     async def send(
@@ -86,8 +89,11 @@ class Transport:
                 try:
                     await self._exchange(path, encoded, take, compressed, posted)
                 except ClosedBeforeResponse:
-                    # Mostly an idle connection that the server closed as the request was on its way: once more.
-                    await self._exchange(path, encoded, take, compressed, posted)
+                    # Mostly an idle connection that the server closed as the request was on its way. The others may be as old.
+                    await self._exchange(path, encoded, take, compressed, posted, connects=True)
+        except aiohttp.ServerTimeoutError as error:
+            cause = f"{self._address.base}: no connection within {CONNECT_SECONDS:g} s"
+            raise NoAnswer(cause) from error
         except TimeoutError as error:
             raise NoAnswer(f"{self._address.base} did not respond within {seconds:g} s") from error
         except ClosedBeforeResponse as closed:
@@ -121,8 +127,8 @@ class Transport:
     async def close(self) -> None:
         """Close the connections. Nothing is sent afterwards."""
         self._is_closed = True
-        if self._http:
-            await self._http.close()
+        for each in self._sessions.values():
+            await each.close()
 
     async def _exchange(
         self,
@@ -131,6 +137,7 @@ class Transport:
         take: Callable[[bytes], Awaitable[None]],
         compressed: bool,
         posted: bool,
+        connects: bool = False,
     ) -> None:
         in_url = [self._address.parameters] if self._address.parameters else []
         headers = [*self._headers, *(await self._credentials.headers()).items()]
@@ -145,7 +152,7 @@ class Transport:
         else:
             in_url.append(encoded)
         url = URL(f"{self._address.requested}{path}?{'&'.join(in_url)}", encoded=True)
-        async with self._session().request(
+        async with self._session(connects).request(
             "POST" if posted else "GET",
             url,
             data=body,
@@ -159,28 +166,40 @@ class Transport:
             async for piece in response.content.iter_chunked(PIECE_BYTES):
                 await take(piece)
 
-    def _session(self) -> aiohttp.ClientSession:
+    def _session(self, connects: bool) -> aiohttp.ClientSession:
         if self._is_closed:
             raise NoAnswer(f"{self._address.base}: the client was closed")
-        if self._http is None:
-            self._http = aiohttp.ClientSession(
-                connector=self._connector(),
+        if connects not in self._sessions:
+            self._sessions[connects] = aiohttp.ClientSession(
+                connector=self._connector(connects),
                 middlewares=(single_attempt,),  # `send` repeats.
-                timeout=aiohttp.ClientTimeout(total=None),  # The timeout of `send` is the limit.
+                # Otherwise the timeout of `send` is the limit.
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
                 headers={"User-Agent": self._user_agent, "Accept": "application/json"},
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
-        return self._http
+        return self._sessions[connects]
 
-    def _connector(self) -> aiohttp.BaseConnector:
+    def _connector(self, connects: bool) -> aiohttp.BaseConnector:
         # The semaphore is the limit; connections outlive the 15 s between two reconciles of an HPA.
+        keepalive_seconds = None if connects else KEEPALIVE_SECONDS
         if socket := self._address.socket:
-            return aiohttp.UnixConnector(socket, limit=0, keepalive_timeout=KEEPALIVE_SECONDS)
-        return aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_SECONDS)
+            return aiohttp.UnixConnector(
+                socket, limit=0, force_close=connects, keepalive_timeout=keepalive_seconds
+            )
+        return aiohttp.TCPConnector(
+            limit=0, force_close=connects, keepalive_timeout=keepalive_seconds
+        )
 
     async def _refusal(self, response: aiohttp.ClientResponse) -> NoAnswer:
         """Prometheus explains 400, 422 and 503 itself; for any other code the cause is the code."""
-        refusal = decode_refusal(await response.content.read(REFUSAL_BYTES_MAX))
+        body = b""
+        with suppress(
+            aiohttp.ClientPayloadError
+        ):  # It was cut off, and the code still says something.
+            while piece := await response.content.read(REFUSAL_BYTES_MAX - len(body)):
+                body += piece
+        refusal = decode_refusal(body)
         code = response.status
         retryable = code >= HTTPStatus.INTERNAL_SERVER_ERROR or code == HTTPStatus.TOO_MANY_REQUESTS
         status = f"HTTP {code} {response.reason or ''}".strip()
