@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -14,18 +14,26 @@ _LANES: Final = tuple(Lane)
 class LaneGate:
     """So many slots. Use it within one event loop."""
 
-    def __init__(self, slots: int) -> None:
+    def __init__(self, slots: int, *, held_seconds: float | None = None) -> None:
+        """`held_seconds`: for how long a block has its slot. The block may go on after that, without one; None: to its end."""
         self._free = slots
+        self._held_seconds = held_seconds
         self._waiting: dict[Lane, deque[asyncio.Future[None]]] = {lane: deque() for lane in _LANES}
 
     @asynccontextmanager
     async def slot(self, lane: Lane) -> AsyncIterator[None]:
         """Wait for a slot and keep it for the block; within a lane, in the order of arrival."""
         await self._acquire(lane)
+        slot = _Slot(self._release)
+        timer: asyncio.TimerHandle | None = None
+        if self._held_seconds is not None:
+            timer = asyncio.get_running_loop().call_later(self._held_seconds, slot.give_back)
         try:
             yield
         finally:
-            self._release()
+            if timer is not None:
+                timer.cancel()
+            slot.give_back()
 
     async def _acquire(self, lane: Lane) -> None:
         if self._free:
@@ -51,3 +59,16 @@ class LaneGate:
                     turn.set_result(None)
                     return
         self._free += 1
+
+
+class _Slot:
+    """One that is given back once."""
+
+    def __init__(self, release: Callable[[], None]) -> None:
+        self._release = release
+        self._is_held = True
+
+    def give_back(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self._release()

@@ -32,6 +32,7 @@ from adapter.model import (
 )
 from adapter.ports import QueryFailed
 from adapter.promql.row_selection import Index, filled
+from wire.process.single_flight import JOINED_SECONDS
 from wire.prometheus.access import Credentials
 from wire.prometheus.responses import Envelope, reports_missing_stores
 from wire.prometheus.transport import NoAnswer, Transport, larger_than
@@ -70,7 +71,8 @@ class PrometheusClient:
         self.backend = backend
         self.budget = budget or ResponseBudget()
         self._monotonic = monotonic
-        self._gate = LaneGate(backend.concurrency_max)
+        # After that time, the next request does not join a query either: the server may be one that was replaced.
+        self._gate = LaneGate(backend.concurrency_max, held_seconds=JOINED_SECONDS)
         self._transport = Transport(
             backend.url,
             credentials,

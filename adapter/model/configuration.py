@@ -137,7 +137,10 @@ class Backend(PrometheusOptions, frozen=True, kw_only=True):
     discovery_timeout_seconds: float = 120.0
     """For one list of series, which may be large."""
     concurrency_max: int = 20
-    """Prometheus itself evaluates 20 queries at a time (`--query.max-concurrency`); more would wait there."""
+    """Prometheus itself evaluates 20 queries at a time (`--query.max-concurrency`); more would wait there.
+
+    A query counts for 10 s, so three times as many can be in flight with a timeout of 30 s.
+    """
     answer_bytes_max: int = 64 * 1024 * 1024
     """A larger response is a mistake in the query. Less may be too much: results are bounded by what they take in memory, too."""
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from adapter.fetch.lanes import LaneGate
 from adapter.model import Lane
+from tests.fakes import virtual_time
 
 
 class Requests:
@@ -104,3 +105,30 @@ def test_no_slot_is_lost_and_no_more_are_used_than_there_are(slots, steps):
         await asyncio.gather(*again, return_exceptions=True)
 
     asyncio.run(run())
+
+
+def test_a_block_that_takes_long_goes_on_without_its_slot():
+    """For example a query to a Prometheus that was replaced before it responded."""
+
+    async def scenario():
+        gate, ends = LaneGate(1, held_seconds=10.0), asyncio.Event()
+        begun = []
+
+        async def block(number):
+            async with gate.slot(Lane.AUTOSCALER):
+                begun.append((number, asyncio.get_running_loop().time()))
+                await ends.wait()
+
+        tasks = [asyncio.create_task(block(number)) for number in range(2)]
+        await virtual_time.passes(11.0)
+        assert begun == [(0, 0.0), (1, 10.0)]
+        ends.set()
+        await asyncio.gather(*tasks)
+        again = [asyncio.create_task(block(number)) for number in range(2, 4)]
+        ends.clear()
+        await virtual_time.passes(1.0)
+        assert [number for number, _ in begun] == [0, 1, 2], "one slot, which is given back once"
+        ends.set()
+        await asyncio.gather(*again)
+
+    virtual_time.run(scenario())
