@@ -14,6 +14,7 @@ from adapter.model import (
     Gap,
     GroupResource,
     KubeObject,
+    Lane,
     ListedRule,
     MetricEntry,
     Offer,
@@ -69,7 +70,12 @@ class SeriesIndex(Protocol):
     """Which series exist. Both methods raise `QueryFailed`."""
 
     async def series(
-        self, *, match: str, backend: BackendRef, max_age_seconds: float
+        self,
+        *,
+        match: str,
+        backend: BackendRef,
+        max_age_seconds: float,
+        lane: Lane = Lane.AUTOSCALER,
     ) -> Sequence[Series]:
         """The distinct (name, label names) of the series that `match` selected in the last `max_age_seconds`."""
         ...

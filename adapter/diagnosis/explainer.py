@@ -19,6 +19,7 @@ from adapter.model import (
     CustomMetricRequest,
     ExternalMetricRequest,
     GroupResource,
+    Lane,
     MetricRequest,
     ResourceMapping,
     ResourceMetricRequest,
@@ -167,6 +168,7 @@ class Explainer:
                     match=f"{{{equals('__name__', name)}}}",
                     backend=backend,
                     max_age_seconds=SEEN_SECONDS,
+                    lane=Lane.COMMAND,
                 )
             except QueryFailed:
                 failed.add(backend)

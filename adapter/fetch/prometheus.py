@@ -24,6 +24,7 @@ from adapter.model import (
     BackendRef,
     Cost,
     Evaluation,
+    Lane,
     Plan,
     ResultKind,
     Sample,
@@ -39,6 +40,8 @@ from wire.prometheus.transport import NoAnswer, Transport, larger_than
 
 log = logging.getLogger(__name__)
 
+LISTINGS_MAX: Final = 4
+"""Lists of series at once. They read the index of Prometheus, and no query waits for one: each may take minutes."""
 _DECODED_RATIO: Final = 8
 """How many times its JSON a response takes that is decoded as a whole, at most."""
 
@@ -73,6 +76,7 @@ class PrometheusClient:
         self._monotonic = monotonic
         # After that time, the next request does not join a query either: the server may be one that was replaced.
         self._gate = LaneGate(backend.concurrency_max, held_seconds=JOINED_SECONDS)
+        self._listings = LaneGate(LISTINGS_MAX)
         self._transport = Transport(
             backend.url,
             credentials,
@@ -111,7 +115,9 @@ class PrometheusClient:
                     raise self._failed(plan.query, reason) from error
             return await _indexed(evaluation, plan)
 
-    async def series(self, *, match: str, max_age_seconds: float) -> Sequence[Series]:
+    async def series(
+        self, *, match: str, max_age_seconds: float, lane: Lane = Lane.AUTOSCALER
+    ) -> Sequence[Series]:
         """The distinct shapes of the series, read piece by piece."""
         reader = decode.SeriesReader(held_bytes_max=self.backend.answer_bytes_max)
         feed = _json(reader.feed)
@@ -120,18 +126,19 @@ class PrometheusClient:
             feed(piece)
 
         try:
-            with telemetry.prometheus_request(self.backend.name, "series"):
-                await self._transport.send(
-                    "/api/v1/series",
-                    _recent(match, max_age_seconds),
-                    seconds=self.backend.discovery_timeout_seconds,
-                    take=take,
-                    compressed=True,
-                    turn=self._gate.slot(FOR_AUTOSCALER.lane),
-                )
-                answer = _json(lambda _: reader.finish())(b"")
-                if answer.status != "success" or answer.data is None:
-                    raise _refused(answer)
+            # The wait is not a part of the timeout: with many rules, the last one would never be listed.
+            async with self._listings.slot(lane):
+                with telemetry.prometheus_request(self.backend.name, "series"):
+                    await self._transport.send(
+                        "/api/v1/series",
+                        _recent(match, max_age_seconds),
+                        seconds=self.backend.discovery_timeout_seconds,
+                        take=take,
+                        compressed=True,
+                    )
+                    answer = _json(lambda _: reader.finish())(b"")
+                    if answer.status != "success" or answer.data is None:
+                        raise _refused(answer)
         except NoAnswer as error:
             raise self._failed(match, error) from error
         return reader.shapes
@@ -147,7 +154,7 @@ class PrometheusClient:
                     _recent(match, max_age_seconds),
                     seconds=self.backend.discovery_timeout_seconds,
                     bytes_max=self.backend.answer_bytes_max,
-                    turn=self._gate.slot(FOR_AUTOSCALER.lane),
+                    turn=self._listings.slot(Lane.COMMAND),
                 )
                 answer = _json(decode.decode_series)(body)
                 if answer.status != "success" or answer.data is None:
@@ -186,11 +193,16 @@ class Backends:
         return await self._client(plan.backend, plan.query).evaluate(plan, sending)
 
     async def series(
-        self, *, match: str, backend: BackendRef, max_age_seconds: float
+        self,
+        *,
+        match: str,
+        backend: BackendRef,
+        max_age_seconds: float,
+        lane: Lane = Lane.AUTOSCALER,
     ) -> Sequence[Series]:
         """From the named backend."""
         client = self._client(backend, match)
-        return await client.series(match=match, max_age_seconds=max_age_seconds)
+        return await client.series(match=match, max_age_seconds=max_age_seconds, lane=lane)
 
     async def label_sets(
         self, *, match: str, backend: BackendRef, max_age_seconds: float

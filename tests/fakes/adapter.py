@@ -10,6 +10,7 @@ from adapter.model import (
     GroupResource,
     GroupVersionKind,
     KubeObject,
+    Lane,
     ListedRule,
     MetricEntry,
     Offer,
@@ -129,7 +130,12 @@ class FakePrometheus:
         return indexed(answer, plan.key_labels)
 
     async def series(
-        self, *, match: str, backend: BackendRef, max_age_seconds: float
+        self,
+        *,
+        match: str,
+        backend: BackendRef,
+        max_age_seconds: float,
+        lane: Lane = Lane.AUTOSCALER,
     ) -> Sequence[Series]:
         self.matched.append((match, backend, max_age_seconds))
         found = self.known_series.get(match, ())

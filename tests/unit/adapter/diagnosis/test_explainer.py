@@ -377,6 +377,6 @@ class OneBackend(FakePrometheus):
         super().__init__(series=series)
         self.backend = backend
 
-    async def series(self, *, match: str, backend: BackendRef, max_age_seconds: float):
-        found = await super().series(match=match, backend=backend, max_age_seconds=max_age_seconds)
+    async def series(self, *, backend: BackendRef, **listing: object):
+        found = await super().series(backend=backend, **listing)
         return found if backend == self.backend else ()
