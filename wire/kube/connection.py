@@ -15,6 +15,7 @@ from wire.kube.kubeconfig_files import is_empty, merged
 from wire.kube.proxy import proxy_of_environment
 from wire.process.followed_file import FollowedFile, generations
 from wire.process.problem_log import ProblemLog
+from wire.process.trusted_certificates import client_context, trust
 
 # The kubelet replaces a projected token long before it expires; client-go re-reads every minute.
 REREAD_SECONDS = 60.0
@@ -195,11 +196,7 @@ def _proxy(access: ClusterAccess) -> str | None:
 
 
 def _tls_context(access: ClusterAccess) -> ssl.SSLContext:
-    tls = ssl.create_default_context(cafile=access.ca_file, cadata=access.ca_pem)
-    # The CAs of many clusters lack the key identifiers that this flag requires; Go does not check them.
-    tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    # As in Go, every certificate of a bundle is a trust anchor, also one that is not self-signed.
-    tls.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    tls = client_context(_bundle(access))
     if not access.verify:
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE
@@ -208,9 +205,16 @@ def _tls_context(access: ClusterAccess) -> ssl.SSLContext:
 
 
 def _load_files(tls: ssl.SSLContext, access: ClusterAccess) -> None:
-    if access.ca_file:
-        tls.load_verify_locations(cafile=access.ca_file)
+    if (bundle := _bundle(access)) is not None:
+        trust(tls, bundle)
     _load_client_certificate(tls, access)
+
+
+def _bundle(access: ClusterAccess) -> bytes | None:
+    """The certificates to verify the server with (PEM); None: the system's."""
+    if access.ca_file:
+        return Path(access.ca_file).read_bytes()
+    return None if access.ca_pem is None else access.ca_pem.encode()
 
 
 def _load_client_certificate(tls: ssl.SSLContext, access: ClusterAccess) -> None:

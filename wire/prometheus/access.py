@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 import msgspec
 
 from wire.process.followed_file import FollowedFile
+from wire.process.trusted_certificates import client_context
 from wire.prometheus.options import PrometheusOptions
 
 UNIX_SCHEME: Final = "http+unix"
@@ -121,12 +122,18 @@ class FileCredentials:
         return self._context
 
     def _build(self) -> ssl.SSLContext:
-        context = ssl.create_default_context(cadata=self._ca.read().decode() if self._ca else None)
-        # Many private CAs lack the key identifiers that this flag requires; Go does not require them.
-        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        context = self._verifying()
         if self._certificate:
             context.load_cert_chain(self._certificate.path, self._key.path if self._key else None)
         return context
+
+    def _verifying(self) -> ssl.SSLContext:
+        if not self._ca:
+            return client_context(None)
+        try:
+            return client_context(self._ca.read())
+        except ssl.SSLError as error:
+            raise ssl.SSLError(error.errno, f"{self._ca.path}: {error.strerror}") from error
 
 
 def _file(path: Path | None) -> FollowedFile | None:

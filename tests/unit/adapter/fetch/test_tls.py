@@ -21,7 +21,9 @@ class TLSServer(CannedServer):
 
     def __init__(self, authority: Authority, clients: Authority, folder) -> None:
         super().__init__()
-        certificate, key = authority.serving("prometheus").write(folder, "server")
+        pair = authority.serving("prometheus")
+        self.certificate = pair.certificate
+        certificate, key = pair.write(folder, "server")
         self.context = ssl.create_default_context(
             ssl.Purpose.CLIENT_AUTH, cadata=clients.certificate.decode()
         )
@@ -67,7 +69,7 @@ async def connect(server):
     clients = []
 
     def connected(**settings: object) -> PrometheusClient:
-        backend = Backend(url=server.url, timeout_seconds=5.0, **settings)
+        backend = Backend(**{"url": server.url, "timeout_seconds": 5.0, **settings})
         clients.append(PrometheusClient(backend, FileCredentials(backend)))
         return clients[-1]
 
@@ -122,7 +124,35 @@ async def test_without_a_certificate_a_server_that_wants_one_is_a_failure(connec
         await connect(ca_file=files / "ca.crt").evaluate(PLAN)
 
 
+@pytest.mark.parametrize(
+    "comment", ["# Főtanúsítvány\n".encode(), "# AC Cámerfirma\n".encode("latin-1")]
+)
+async def test_comments_in_a_ca_file_may_be_in_any_encoding(
+    server, connect, files, authority, comment
+):
+    (files / "ca.crt").write_bytes(comment + authority.certificate)
+    await connect(ca_file=files / "ca.crt", **identity(files)).evaluate(PLAN)
+    assert server.came == ["first"]
+
+
+async def test_the_own_certificate_of_the_server_is_trusted(server, connect, files):
+    (files / "ca.crt").write_bytes(server.certificate)
+    await connect(ca_file=files / "ca.crt", **identity(files)).evaluate(PLAN)
+    assert server.came == ["first"]
+
+
+async def test_an_intermediate_authority_is_trusted_without_its_root(
+    connect, files, authority, tmp_path
+):
+    intermediate = Authority("intermediate", issuer=authority)
+    (files / "ca.crt").write_bytes(intermediate.certificate)
+    async with TLSServer(intermediate, authority, tmp_path).listening() as server:
+        client = connect(url=server.url, ca_file=files / "ca.crt", **identity(files))
+        await client.evaluate(PLAN)
+    assert server.came == ["first"]
+
+
 def test_a_ca_file_without_a_certificate_is_found_at_the_start(files):
     (files / "ca.crt").write_text("no certificate")
-    with pytest.raises((ssl.SSLError, ValueError)):
+    with pytest.raises(ssl.SSLError, match=r"ca\.crt: no certificate in PEM could be read"):
         FileCredentials(Backend(url="https://127.0.0.1:9", ca_file=files / "ca.crt")).check()

@@ -90,3 +90,22 @@ async def test_a_server_whose_own_certificate_is_trusted_needs_no_issuer(tmp_pat
     assert await connects(pair.certificate)
     assert not await connects(authority.serving("server").certificate), "another one of its issuer"
     server.close()
+
+
+async def test_the_bundle_of_an_api_service_may_have_comments_in_any_language(tmp_path, authority):
+    connection = await connect_to(
+        ELSEWHERE,
+        ca_pem="# Főtanúsítvány\n" + authority.certificate.decode(),
+        kubeconfig=kubeconfig(tmp_path, "{token: secret}"),
+        user_agent="a/1",
+    )
+    assert len(connection.tls.get_ca_certs()) == 1
+
+
+@pytest.mark.parametrize("bundle", ["", "no certificate"])
+async def test_a_bundle_without_a_certificate_does_not_stand_for_those_of_the_system(
+    tmp_path, bundle
+):
+    path = kubeconfig(tmp_path, "{token: secret}")
+    with pytest.raises(ConnectionConfigError, match="no certificate in PEM could be read"):
+        await connect_to(ELSEWHERE, ca_pem=bundle, kubeconfig=path, user_agent="a/1")
