@@ -33,8 +33,8 @@ class PrometheusURL(msgspec.Struct, frozen=True):
     """Scheme, host and path; without the last slash, user and parameters. Safe to show."""
     parameters: str
     """The URL's own query string, sent with every request."""
-    userinfo: str
-    """`user:password` of the URL, or nothing."""
+    user: str = ""
+    password: str = ""
     socket: str = ""
     """The path of a Unix socket, or nothing."""
 
@@ -51,14 +51,20 @@ class PrometheusURL(msgspec.Struct, frozen=True):
         parts = urlsplit(url)
         if parts.scheme == UNIX_SCHEME and parts.netloc:
             base = urlunsplit((*parts[:2], parts.path.rstrip("/"), "", ""))
-            return cls(base=base, parameters=parts.query, userinfo="", socket=unquote(parts.netloc))
+            return cls(base=base, parameters=parts.query, socket=unquote(parts.netloc))
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(
                 "the URL of Prometheus must look like http://host:9090 or https://host/path"
             )
         userinfo, _, host = parts.netloc.rpartition("@")
         base = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
-        return cls(base=base, parameters=parts.query, userinfo=unquote(userinfo))
+        user, _, password = userinfo.partition(":")
+        return cls(
+            base=base,
+            parameters=parts.query,
+            user=unquote(user),
+            password=unquote(password),
+        )
 
 
 class Credentials(Protocol):
@@ -79,7 +85,8 @@ class FileCredentials:
     def __init__(self, access: PrometheusOptions) -> None:
         self._token = _file(access.token_file)
         self._password = _file(access.password_file)
-        self._userinfo = access.username or PrometheusURL.of(access.url).userinfo
+        self._username = access.username
+        self._address = PrometheusURL.of(access.url)
         self._ca = _file(access.ca_file)
         self._certificate = _file(access.client_cert_file)
         self._key = _file(access.client_key_file)
@@ -94,16 +101,27 @@ class FileCredentials:
         self.tls()
 
     async def headers(self) -> Mapping[str, str]:
-        """A bearer token has priority over a user and password, as in Go's client."""
+        """The user of the URL has priority over a token, and a token over `username`, which replaces the user of the URL.
+
+        net/http sets the header of the URL before client-go's bearerAuthRoundTripper, which keeps one that is set.
+        """
+        # Also if it is not sent, so that a file that cannot be read is an error. Tokens written by hand end with a newline,
+        # which is not allowed in a header.
+        token = self._token.read().decode().strip() if self._token else ""
+        in_url = self._address.user or self._address.password
+        if in_url and not self._username:
+            return self._basic(self._address.user, self._address.password)
         if self._token:
-            # Tokens written by hand end with a newline, which is not allowed in a header.
-            return {"Authorization": f"Bearer {self._token.read().decode().strip()}"}
-        if self._userinfo:
-            secret = self._userinfo
-            if self._password:
-                secret = f"{secret}:{self._password.read().decode().strip()}"
-            return {"Authorization": f"Basic {base64.b64encode(secret.encode()).decode()}"}
+            return {"Authorization": f"Bearer {token}"}
+        if self._username:
+            return self._basic(self._username, "")
         return {}
+
+    def _basic(self, user: str, password: str) -> Mapping[str, str]:
+        if self._password:
+            password = self._password.read().decode().strip()
+        secret = f"{user}:{password}".encode()
+        return {"Authorization": f"Basic {base64.b64encode(secret).decode()}"}
 
     def tls(self) -> ssl.SSLContext | bool:
         """The context of the newest files, built again when one of them has changed."""

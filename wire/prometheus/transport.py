@@ -7,7 +7,7 @@ user and parameters, and credentials are never shown.
 import asyncio
 import os
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from http import HTTPStatus
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -140,7 +140,7 @@ class Transport:
         connects: bool = False,
     ) -> None:
         in_url = [self._address.parameters] if self._address.parameters else []
-        headers = [*self._headers, *(await self._credentials.headers()).items()]
+        headers = _with_credentials(self._headers, await self._credentials.headers())
         tls = self._credentials.tls()
         # Another server must not receive what is for this one. A context may have a client certificate.
         has_secrets = bool(headers or in_url) or isinstance(tls, ssl.SSLContext)
@@ -222,6 +222,20 @@ class Transport:
         elif code == HTTPStatus.NOT_FOUND:
             cause += ": check the path in --prometheus-url"
         return NoAnswer(cause, retryable=retryable)
+
+
+def _with_credentials(
+    headers: Sequence[tuple[str, str]], credentials: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """A header that is set has priority over the same one of the credentials, as in net/http and client-go.
+
+    One that is set to nothing does not: bearerAuthRoundTripper and Client.send then set theirs.
+    """
+    given = {name.lower() for name, value in headers if value}
+    added = {name: value for name, value in credentials.items() if name.lower() not in given}
+    replaced = {name.lower() for name in added}
+    kept = [(name, value) for name, value in headers if name.lower() not in replaced]
+    return [*kept, *added.items()]
 
 
 def larger_than(bytes_max: int) -> NoAnswer:

@@ -17,7 +17,8 @@ class Requested:
         self.path = urlsplit(target).path
         self.parameters = parse_qs(urlsplit(target).query, keep_blank_values=True)
         self.form = parse_qs(body)
-        self.headers = dict(line.split(": ", 1) for line in header_lines if line)
+        self.lines = [line for line in header_lines if line]
+        self.headers = dict(line.split(": ", 1) for line in self.lines)
 
 
 def answer(content: object, status: str = "200 OK") -> bytes:
