@@ -4,7 +4,7 @@ import ssl
 from collections.abc import Mapping
 
 from wire.kube.connection import Connection
-from wire.prometheus.access import FileCredentials
+from wire.prometheus.access import FileCredentials, Route
 
 
 class ClusterCredentials:
@@ -28,3 +28,10 @@ class ClusterCredentials:
     def tls(self) -> ssl.SSLContext | bool:
         """The cluster's CA, and the client certificate if there is one."""
         return self._connection.tls or True
+
+    def route(self) -> Route:
+        """With `proxy-url` and `tls-server-name` of the kubeconfig, as client-go's rest.TransportFor."""
+        return Route(
+            proxy=self._connection.proxy_url or self._files.route().proxy,
+            server_hostname=self._connection.server_hostname,
+        )

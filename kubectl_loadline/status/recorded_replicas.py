@@ -10,6 +10,8 @@ import msgspec
 from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from wire.api.quoting import go_quote
 from wire.api.status import Unavailable
+from wire.process.proxy import proxy_of_environment
+from wire.prometheus.access import Route
 from wire.prometheus.query_api import PrometheusQueries, RangeSeries
 from wire.prometheus.transport import NoAnswer, Transport
 
@@ -61,7 +63,12 @@ def step_for(seconds: float, *, points: int = POINTS_MAX) -> float:
 class NoCredentials(msgspec.Struct, frozen=True):
     """For a Prometheus that all users may read."""
 
-    verifies: bool
+    url: str
+
+    @property
+    def _is_forwarded(self) -> bool:
+        """Whether it is a pod behind a port-forward, whose certificate does not name 127.0.0.1."""
+        return urlsplit(self.url).hostname == "127.0.0.1"
 
     async def headers(self) -> Mapping[str, str]:
         """None."""
@@ -69,7 +76,11 @@ class NoCredentials(msgspec.Struct, frozen=True):
 
     def tls(self) -> bool:
         """By the system's CA certificates."""
-        return self.verifies
+        return not self._is_forwarded
+
+    def route(self) -> Route:
+        """Through the proxy of the environment."""
+        return Route(proxy=None if self._is_forwarded else proxy_of_environment(self.url))
 
 
 async def recorded(url: str, query: str, *, start: float, end: float, step: float) -> Series:
@@ -88,9 +99,7 @@ async def recorded_series(
     bytes_max: int = RESPONSE_BYTES_MAX,
 ) -> tuple[RangeSeries, ...]:
     """All series of a query. Raises `Unavailable` with the reason that Prometheus gives."""
-    # The certificate of a pod does not name 127.0.0.1, and no credentials are sent.
-    credentials = NoCredentials(verifies=urlsplit(url).hostname != "127.0.0.1")
-    transport = Transport(url, credentials, user_agent="kubectl-loadline", verb="POST")
+    transport = Transport(url, NoCredentials(url), user_agent="kubectl-loadline", verb="POST")
     queries = PrometheusQueries(transport, seconds=TIMEOUT_SECONDS, bytes_max=bytes_max)
     try:
         return (await queries.range(query, start=start, end=end, step=step)).series

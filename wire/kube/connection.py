@@ -12,9 +12,9 @@ from wire.kube.access import AccessSource, ClusterAccess, ConnectionConfigError,
 from wire.kube.chosen_context import CURRENT, ChosenContext
 from wire.kube.kubeconfig import Kubeconfig
 from wire.kube.kubeconfig_files import is_empty, merged
-from wire.kube.proxy import proxy_of_environment
 from wire.process.followed_file import FollowedFile, generations
 from wire.process.problem_log import ProblemLog
+from wire.process.proxy import proxy_of_environment
 from wire.process.trusted_certificates import client_context, trust
 
 # The kubelet replaces a projected token long before it expires; client-go re-reads every minute.
@@ -74,6 +74,11 @@ class Connection:
     def namespace(self) -> str:
         """The namespace of the kubeconfig's context, or of the pod; `default` where there is none."""
         return self._access.namespace or "default"
+
+    @property
+    def proxy_url(self) -> str | None:
+        """The proxy that the kubeconfig names (`proxy-url`), for whatever server its credentials are sent to."""
+        return self._access.proxy
 
     @property
     def proxy(self) -> str | None:

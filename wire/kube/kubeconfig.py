@@ -22,7 +22,7 @@ from wire.kube.access import ClusterAccess, ConnectionConfigError
 from wire.kube.chosen_context import ChosenContext, chosen_context, entry
 from wire.kube.exec_plugin import ExecPlugin
 from wire.kube.kubeconfig_files import Document, merged
-from wire.kube.proxy import usable_proxy
+from wire.process.proxy import usable_proxy
 
 # What the library calls the only cluster, context and user that it is given.
 _CHOSEN: Final = "chosen"

@@ -7,6 +7,7 @@ Every file is checked for every request, so that a rotated token, CA or certific
 import base64
 import ssl
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
@@ -14,6 +15,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 import msgspec
 
 from wire.process.followed_file import FollowedFile
+from wire.process.proxy import proxy_of_environment
 from wire.process.trusted_certificates import client_context
 from wire.prometheus.options import PrometheusOptions
 
@@ -67,8 +69,17 @@ class PrometheusURL(msgspec.Struct, frozen=True):
         )
 
 
+class Route(msgspec.Struct, frozen=True):
+    """How a server is reached."""
+
+    proxy: str | None = None
+    """The URL of the proxy; None: directly."""
+    server_hostname: str | None = None
+    """The name that its certificate must have, if that is not the host of the URL."""
+
+
 class Credentials(Protocol):
-    """Read again for every request. Both raise `OSError` or `ValueError` when a file cannot be used."""
+    """Read again for every request. They raise `OSError` or `ValueError` when a file cannot be used."""
 
     async def headers(self) -> Mapping[str, str]:
         """The headers that authenticate the program."""
@@ -76,6 +87,10 @@ class Credentials(Protocol):
 
     def tls(self) -> ssl.SSLContext | bool:
         """The context of the next connection; True for the system's CA certificates, False to verify nothing."""
+        ...
+
+    def route(self) -> Route:
+        """Through which proxy, and to which server. Raises `ValueError` if the proxy cannot be used."""
         ...
 
 
@@ -138,6 +153,16 @@ class FileCredentials:
                 if not self._built_of:
                     raise
         return self._context
+
+    def route(self) -> Route:
+        """The proxy of the environment; with a CA file none, as in prometheus-adapter (makePrometheusCAClient)."""
+        return self._route
+
+    @cached_property
+    def _route(self) -> Route:
+        if self._ca or self._address.socket:
+            return Route()
+        return Route(proxy=proxy_of_environment(self._address.base))
 
     def _build(self) -> ssl.SSLContext:
         context = self._verifying()

@@ -142,6 +142,7 @@ class Transport:
         in_url = [self._address.parameters] if self._address.parameters else []
         headers = _with_credentials(self._headers, await self._credentials.headers())
         tls = self._credentials.tls()
+        route = self._credentials.route()
         # Another server must not receive what is for this one. A context may have a client certificate.
         has_secrets = bool(headers or in_url) or isinstance(tls, ssl.SSLContext)
         headers.append(("Accept-Encoding", "gzip" if compressed else "identity"))
@@ -158,6 +159,8 @@ class Transport:
             data=body,
             headers=headers,
             ssl=tls,
+            server_hostname=route.server_hostname,
+            proxy=route.proxy,
             # A redirect of a POST would be followed by a GET without its body.
             allow_redirects=not (has_secrets or posted),
         ) as response:
@@ -255,6 +258,11 @@ def _in_words(error: Exception) -> str:
     """The operating system's message where there is one."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return f"its certificate is not trusted: {error.certificate_error}"
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        # Its own text has the URL of the proxy, which may contain a password.
+        return f"the proxy responded with HTTP {error.status} {error.message}".rstrip()
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        return f"the proxy {error.host}:{error.port}: {_in_words(error.os_error)}"
     if isinstance(error, aiohttp.ClientConnectorError):
         return _in_words(error.os_error)
     if isinstance(error, ssl.SSLError) or not isinstance(error, OSError):

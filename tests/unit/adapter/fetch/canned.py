@@ -14,6 +14,7 @@ class Requested:
     def __init__(self, head: str, body: str) -> None:
         request_line, *header_lines = head.split("\r\n")
         self.method, target, _ = request_line.split(" ")
+        self.target = target
         self.path = urlsplit(target).path
         self.parameters = parse_qs(urlsplit(target).query, keep_blank_values=True)
         self.form = parse_qs(body)

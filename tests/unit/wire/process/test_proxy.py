@@ -4,7 +4,7 @@ import pytest
 
 from wire.kube.access import ClusterAccess, ConnectionConfigError
 from wire.kube.connection import Connection
-from wire.kube.proxy import proxy_of_environment
+from wire.process.proxy import proxy_of_environment
 
 P = "http://p:3128"
 
