@@ -256,6 +256,8 @@ class KubeClient(Writer):
                     timeout=timeout,
                     allow_redirects=False,
                     proxy=self._connection.proxy,
+                    # A connection of the pool is used for requests with this very object only.
+                    ssl=self._connection.tls or True,
                     server_hostname=self._connection.server_hostname,
                 ) as response,
             ):
@@ -306,7 +308,6 @@ class KubeClient(Writer):
         return aiohttp.ClientSession(
             middlewares=middlewares,
             connector=aiohttp.TCPConnector(
-                ssl=self._connection.tls or True,
                 limit=connections_max,
                 keepalive_timeout=IDLE_SECONDS,
                 socket_factory=self._new_socket,

@@ -47,8 +47,12 @@ class Connection:
         self._reading = asyncio.Lock()
         self.user_agent = user_agent
         self.tls = _tls_context(access) if access.server.startswith("https") else None
-        self._files = _files(access)
-        self._loaded = generations(*self._files)
+        """Another object after a change of the client certificate: a server authenticates a connection with the one of its
+        handshake, and refuses each request on it when that expires. client-go closes all connections
+        (transport/cert_rotation.go). Read it for each request, so that no connection with an old certificate is used again.
+        """
+        self._ca, self._client = _followed(access.ca_file), _followed(*_client_paths(access))
+        self._loaded = generations(*self._ca), generations(*self._client)
         self._problem = ProblemLog(
             log,
             failing=f"the credentials for {self.server} cannot be read; the previous ones stay in use",
@@ -108,16 +112,25 @@ class Connection:
             async with asyncio.timeout(READ_TIMEOUT_SECONDS):
                 access = await self._source.read(refused=refused)
             proxy = _proxy(access)
-            files = self._files if _paths(access) == _paths(self._access) else _files(access)
-            found = generations(*files)
-            if self.tls is not None and (files is not self._files or found != self._loaded):
-                # The connection pool uses this very object, so new connections use the new files.
-                _load_files(self.tls, access)
+            ca, client = self._ca, self._client
+            if access.ca_file != self._access.ca_file:
+                ca = _followed(access.ca_file)
+            if _client_paths(access) != _client_paths(self._access):
+                client = _followed(*_client_paths(access))
+            found = generations(*ca), generations(*client)
+            tls = self.tls
+            if tls is not None:
+                if client is not self._client or found[1] != self._loaded[1]:
+                    tls = _tls_context(access)
+                elif ca is not self._ca or found[0] != self._loaded[0]:
+                    bundle = _bundle(access)
+                    if bundle is not None:
+                        trust(tls, bundle)
         except (ConnectionConfigError, OSError, ValueError, TimeoutError) as error:
             self._problem.set(str(error) or "reading them took too long")
         else:
-            self._access, self._files, self._loaded = access, files, found
-            self._proxy = proxy
+            self._access, self._proxy, self.tls = access, proxy, tls
+            self._ca, self._client, self._loaded = ca, client, found
             self._problem.set(None)
 
 
@@ -151,7 +164,7 @@ def access_source(
         return Kubeconfig(str(kubeconfig), context)
     is_chosen = context != CURRENT
     paths = environ.get("KUBECONFIG") or ""
-    # A service account has no contexts: another cluster or user than the one that was asked for must not be used.
+    # A service account has no contexts: another cluster or user must not be used in its place.
     if not paths and (is_chosen or not _is_pod(environ)):
         paths = _home(environ)
     if paths and (is_chosen or not _is_pod(environ) or not _says_nothing(paths)):
@@ -205,14 +218,9 @@ def _tls_context(access: ClusterAccess) -> ssl.SSLContext:
     if not access.verify:
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE
-    _load_client_certificate(tls, access)
+    if access.client_certificate_file:
+        tls.load_cert_chain(access.client_certificate_file, access.client_key_file)
     return tls
-
-
-def _load_files(tls: ssl.SSLContext, access: ClusterAccess) -> None:
-    if (bundle := _bundle(access)) is not None:
-        trust(tls, bundle)
-    _load_client_certificate(tls, access)
 
 
 def _bundle(access: ClusterAccess) -> bytes | None:
@@ -222,14 +230,9 @@ def _bundle(access: ClusterAccess) -> bytes | None:
     return None if access.ca_pem is None else access.ca_pem.encode()
 
 
-def _load_client_certificate(tls: ssl.SSLContext, access: ClusterAccess) -> None:
-    if access.client_certificate_file:
-        tls.load_cert_chain(access.client_certificate_file, access.client_key_file)
+def _client_paths(access: ClusterAccess) -> tuple[str | None, str | None]:
+    return access.client_certificate_file, access.client_key_file
 
 
-def _paths(access: ClusterAccess) -> tuple[str | None, ...]:
-    return (access.ca_file, access.client_certificate_file, access.client_key_file)
-
-
-def _files(access: ClusterAccess) -> tuple[FollowedFile, ...]:
-    return tuple(FollowedFile(Path(path)) for path in _paths(access) if path)
+def _followed(*paths: str | None) -> tuple[FollowedFile, ...]:
+    return tuple(FollowedFile(Path(path)) for path in paths if path)

@@ -8,7 +8,8 @@ not otherwise: in a pod a service account is three files, which need no library.
 |---|---|---|
 | several files in `$KUBECONFIG` | merged | merged |
 | `tokenFile`, exec plugin | re-read, re-run when expired or after a 401 | the same |
-| `client-certificate`, `certificate-authority` replaced on disk | for new connections | the same |
+| `client-certificate` replaced on disk | all connections are closed | requests and watches that begin afterwards use new connections |
+| `certificate-authority` replaced on disk | for new connections | the same |
 | `proxy-url` | `http://`, `https://`, `socks5://` | `http://`, `https://`; any other is an error |
 | `as`, `as-groups` (impersonation) | sent | sent to the API server; refused for any other server |
 """
