@@ -96,6 +96,7 @@ class PrometheusClient:
         parameters = {"query": plan.query, "timeout": f"{int(seconds * 1000)}ms"}
         if sending.counts_samples:
             parameters["stats"] = "all"
+        ends_at = asyncio.get_running_loop().time() + seconds
         turn = _TimedTurn(self._gate.slot(sending.lane), self._monotonic)
         with self.budget.claim() as claim:
             result = _Result(claim, self.backend.answer_bytes_max)
@@ -109,7 +110,10 @@ class PrometheusClient:
                         may_post=sending.may_post,
                         turn=turn,
                     )
-                    evaluation = await result.evaluation(turn)
+                    async with asyncio.timeout_at(ends_at):
+                        evaluation = await result.evaluation(turn)
+                except TimeoutError as error:
+                    raise self._failed(plan.query, _CROWDED) from error
                 except NoAnswer as error:
                     reason = _CROWDED if result.has_waited_in_vain else error
                     raise self._failed(plan.query, reason) from error

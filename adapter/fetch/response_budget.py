@@ -53,10 +53,11 @@ class ResponseBudget:
             self._waiting.append(waiter)
             await waiter
         self.used_bytes += size_bytes
+        claim.counted_bytes += size_bytes
 
-    def give_back(self, claim: "Claim", size_bytes: int) -> None:
+    def give_back(self, claim: "Claim") -> None:
         """The response has been read, or has failed."""
-        self.used_bytes -= size_bytes
+        self.used_bytes -= claim.counted_bytes
         if self._exceeding is claim:
             self._exceeding = None
         while self._waiting:
@@ -65,7 +66,11 @@ class ResponseBudget:
                 waiter.set_result(None)
 
     def _fits(self, claim: "Claim", size_bytes: int) -> bool:
-        if self.used_bytes + size_bytes <= self.bytes_max:
+        """The one that exceeds is beside the others: its server may have stopped in the middle of it."""
+        if self._exceeding is claim:
+            return True
+        beside_bytes = self._exceeding.counted_bytes if self._exceeding is not None else 0
+        if self.used_bytes - beside_bytes + size_bytes <= self.bytes_max:
             return True
         if self._exceeding is None:
             self._exceeding = claim
@@ -77,7 +82,8 @@ class Claim:
 
     def __init__(self, budget: ResponseBudget) -> None:
         self._budget = budget
-        self._counted_bytes = 0
+        self.counted_bytes = 0
+        """Its part of the budget."""
         self.size_bytes = 0
 
     def __enter__(self) -> Self:
@@ -89,8 +95,8 @@ class Claim:
         _error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        if self._counted_bytes:
-            self._budget.give_back(self, self._counted_bytes)
+        if self.counted_bytes:
+            self._budget.give_back(self)
 
     @property
     def size_bytes_max(self) -> int:
@@ -103,7 +109,6 @@ class Claim:
         if self.size_bytes > self._budget.result_bytes_max:
             raise ResponseTooLarge
         counted_bytes = max(0, self.size_bytes - self._budget.free_bytes)
-        more_bytes = counted_bytes - self._counted_bytes
+        more_bytes = counted_bytes - self.counted_bytes
         if more_bytes:
             await self._budget.take(self, more_bytes)
-            self._counted_bytes = counted_bytes

@@ -46,3 +46,14 @@ async def test_the_lists_of_commands_go_after_those_of_rules(server, connect, mo
     await asyncio.gather(*listing)
     listed = [each.parameters["match[]"][0] for each in server.requested]
     assert listed == ["m0", "m2", "m1", "check"]
+
+
+async def test_only_large_answers_are_compressed(server, connect):
+    client = connect()
+    await client.evaluate(Plan("up"))
+    server.says = answer({"status": "success", "data": []})
+    await client.series(match="up", max_age_seconds=60)
+    assert [requested.headers["Accept-Encoding"] for requested in server.requested] == [
+        "identity",
+        "gzip",
+    ]

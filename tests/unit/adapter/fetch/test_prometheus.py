@@ -349,17 +349,6 @@ async def test_a_connection_that_was_closed_while_idle_is_not_a_failure(server, 
     assert await connect(verb=verb).evaluate(PLAN)
 
 
-async def test_only_large_answers_are_compressed(server, connect):
-    client = connect()
-    await client.evaluate(PLAN)
-    server.says = answer({"status": "success", "data": []})
-    await client.series(match="up", max_age_seconds=60)
-    assert [requested.headers["Accept-Encoding"] for requested in server.requested] == [
-        "identity",
-        "gzip",
-    ]
-
-
 @pytest.mark.deviation("large-results")
 async def test_a_result_that_takes_too_much_memory_is_refused_with_its_size_and_the_fix(server):
     server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(4_000)))
@@ -376,13 +365,22 @@ async def test_a_result_that_takes_too_much_memory_is_refused_with_its_size_and_
     await client.close()
 
 
-async def test_a_large_result_that_waits_for_others_too_long_says_so(server, monkeypatch):
-    server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(4_000)))
+@pytest.mark.parametrize(
+    ("row_count", "bytes_max"),
+    [
+        pytest.param(4_000, 0, id="while it is read"),
+        pytest.param(100, 10_000, id="with its last rows"),
+    ],
+)
+async def test_a_large_result_that_waits_for_others_too_long_says_so(
+    server, monkeypatch, row_count, bytes_max
+):
+    server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(row_count)))
     backend = Backend(url=server.url, timeout_seconds=10.0)
-    budget = ResponseBudget(0, free_bytes=0)
+    budget = ResponseBudget(bytes_max, free_bytes=0)
     client = PrometheusClient(backend, FileCredentials(backend), budget)
     with budget.claim() as other:
-        await other.grow(1)
+        await other.grow(bytes_max + 1)
         evaluating = asyncio.create_task(client.evaluate(PLAN))
         await asyncio.to_thread(until, lambda: budget._waiting, what="the result to wait")
         loop, now = asyncio.get_running_loop(), asyncio.get_running_loop().time

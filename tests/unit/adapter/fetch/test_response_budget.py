@@ -30,19 +30,30 @@ async def test_a_small_response_waits_for_nothing():
 
 async def test_a_response_waits_until_those_before_it_were_read():
     used = budget()
-    second = used.claim()
-    with used.claim() as first:
-        await first.grow(140)
-        growing = asyncio.create_task(second.grow(60))
+    third = used.claim()
+    with used.claim() as exceeding, used.claim() as second:
+        await exceeding.grow(140)
+        await second.grow(70)
+        growing = asyncio.create_task(third.grow(60))
         await turns()
         assert not growing.done()
     await asyncio.wait_for(growing, 1)
 
 
+async def test_others_have_all_of_the_bound_beside_one_that_exceeds_it_and_never_ends():
+    """For example because its server has stopped in the middle of it."""
+    used = budget()
+    with used.claim() as exceeding, used.claim() as second, used.claim() as third:
+        await exceeding.grow(150)
+        growing = asyncio.gather(second.grow(60), third.grow(60))
+        await asyncio.wait_for(growing, 1)
+
+
 async def test_one_that_gave_up_waiting_leaves_nothing_behind():
     used = budget()
-    with used.claim() as first:
-        await first.grow(140)
+    with used.claim() as exceeding, used.claim() as first:
+        await exceeding.grow(140)
+        await first.grow(70)
         with used.claim() as second:
             growing = asyncio.create_task(second.grow(60))
             await turns()
