@@ -68,15 +68,16 @@ class PrometheusClient:
         credentials: Credentials,
         budget: ResponseBudget | None = None,
         *,
+        listings_max: int = LISTINGS_MAX,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`budget`: of all clients of the process; None: it is the only one."""
+        """`budget`: of all clients of the process; None: it is the only one. `listings_max`: how many listings there are at once."""
         self.backend = backend
         self.budget = budget or ResponseBudget()
         self._monotonic = monotonic
         # After that time, the next request does not join a query either: the server may be one that was replaced.
         self._gate = LaneGate(backend.concurrency_max, held_seconds=JOINED_SECONDS)
-        self._listings = LaneGate(LISTINGS_MAX)
+        self._listings = LaneGate(listings_max)
         self._transport = Transport(
             backend.url,
             credentials,

@@ -53,8 +53,13 @@ class Transport:
         user_agent: str,
         headers: Sequence[tuple[str, str]] = (),
         verb: str = "GET",
+        connect_seconds: float = CONNECT_SECONDS,
     ) -> None:
-        """`headers` are sent with every request. They, and the URL, may contain secrets."""
+        """`headers` are sent with every request. They, and the URL, may contain secrets.
+
+        `connect_seconds`: how long a connection may take to be established.
+        """
+        self._connect_seconds = connect_seconds
         self._credentials = credentials
         self._address = PrometheusURL.of(url)
         self._user_agent = user_agent
@@ -92,7 +97,7 @@ class Transport:
                     # Mostly an idle connection that the server closed as the request was on its way. The others may be as old.
                     await self._exchange(path, encoded, take, compressed, posted, connects=True)
         except aiohttp.ServerTimeoutError as error:
-            cause = f"{self._address.base}: no connection within {CONNECT_SECONDS:g} s"
+            cause = f"{self._address.base}: no connection within {self._connect_seconds:g} s"
             raise NoAnswer(cause) from error
         except TimeoutError as error:
             raise NoAnswer(f"{self._address.base} did not respond within {seconds:g} s") from error
@@ -177,7 +182,7 @@ class Transport:
                 connector=self._connector(connects),
                 middlewares=(single_attempt,),  # `send` repeats.
                 # Otherwise the timeout of `send` is the limit.
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_seconds),
                 headers={"User-Agent": self._user_agent, "Accept": "application/json"},
                 cookie_jar=aiohttp.DummyCookieJar(),
             )

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from adapter.fetch.prometheus import PrometheusClient
+from adapter.fetch.prometheus import LISTINGS_MAX, PrometheusClient
 from adapter.model import Backend
 from tests.unit.adapter.fetch.canned import CannedServer
 from wire.prometheus.access import FileCredentials
@@ -21,10 +21,16 @@ async def connect(server):
     """A client of the server, by the settings of a backend."""
     clients = []
 
-    def connected(monotonic=time.monotonic, **settings: object) -> PrometheusClient:
+    def connected(
+        monotonic=time.monotonic, listings_max: int = LISTINGS_MAX, **settings: object
+    ) -> PrometheusClient:
         settings = {"url": server.url, "timeout_seconds": 5.0, **settings}
         backend = Backend(**settings)
-        clients.append(PrometheusClient(backend, FileCredentials(backend), monotonic=monotonic))
+        clients.append(
+            PrometheusClient(
+                backend, FileCredentials(backend), listings_max=listings_max, monotonic=monotonic
+            )
+        )
         return clients[-1]
 
     yield connected

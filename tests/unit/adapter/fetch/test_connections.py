@@ -10,15 +10,24 @@ from adapter.fetch.prometheus import PrometheusClient
 from adapter.model import Backend, Plan
 from adapter.ports import QueryFailed
 from tests.unit.adapter.fetch.canned import answer
-from wire.prometheus import transport
 from wire.prometheus.access import FileCredentials
+from wire.prometheus.transport import NoAnswer, Transport
 
 EMPTY = answer({"status": "success", "data": {"resultType": "vector", "result": []}})
 KEPT_ALIVE = EMPTY.replace(b"Connection: close\r\n", b"")
 
 
 @contextlib.asynccontextmanager
-async def client_of(serve, scheme="http"):
+async def client_of(serve):
+    async with served_by(serve) as port:
+        backend = Backend(url=f"http://127.0.0.1:{port}", timeout_seconds=5.0)
+        client = PrometheusClient(backend, FileCredentials(backend))
+        yield client
+        await client.close()
+
+
+@contextlib.asynccontextmanager
+async def served_by(serve):
     served = set()
 
     async def serve_and_close(reader, writer):
@@ -30,11 +39,7 @@ async def client_of(serve, scheme="http"):
             await writer.wait_closed()
 
     server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    backend = Backend(url=f"{scheme}://127.0.0.1:{port}", timeout_seconds=5.0)
-    client = PrometheusClient(backend, FileCredentials(backend))
-    yield client
-    await client.close()
+    yield server.sockets[0].getsockname()[1]
     server.close()
     await asyncio.gather(*served)
 
@@ -72,16 +77,19 @@ async def test_no_query_fails_because_several_idle_connections_were_closed():
             assert (await client.evaluate(Plan(f"n{number}"))).samples == ()
 
 
-async def test_a_connection_that_is_not_established_fails_before_the_query_does(monkeypatch):
-    monkeypatch.setattr(transport, "CONNECT_SECONDS", 0.05)
-
+async def test_a_connection_that_is_not_established_fails_before_the_query_does():
     async def serve(reader, writer):
         """The TLS handshake gets no reply."""
         await reader.read()
 
-    async with client_of(serve, scheme="https") as client:
-        with pytest.raises(QueryFailed, match=r"no connection within 0\.05 s") as failed:
-            await client.evaluate(Plan("up"))
+    async with served_by(serve) as port:
+        backend = Backend(url=f"https://127.0.0.1:{port}")
+        transport = Transport(
+            backend.url, FileCredentials(backend), user_agent="x", connect_seconds=0.05
+        )
+        with pytest.raises(NoAnswer, match=r"no connection within 0\.05 s") as failed:
+            await transport.body("/api/v1/query", {}, seconds=5.0, bytes_max=1_000)
+        await transport.close()
     assert failed.value.retryable
 
 

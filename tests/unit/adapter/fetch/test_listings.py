@@ -2,7 +2,6 @@
 
 import asyncio
 
-from adapter.fetch import prometheus
 from adapter.fetch.prometheus import LISTINGS_MAX
 from adapter.model import Lane, Plan
 from tests.unit.adapter.fetch.canned import answer, vector
@@ -30,9 +29,8 @@ async def test_a_query_does_not_wait_for_lists_of_series(server, connect):
     await asyncio.gather(*listing, return_exceptions=True)
 
 
-async def test_the_lists_of_commands_go_after_those_of_rules(server, connect, monkeypatch):
-    monkeypatch.setattr(prometheus, "LISTINGS_MAX", 1)
-    client = connect()
+async def test_the_lists_of_commands_go_after_those_of_rules(server, connect):
+    client = connect(listings_max=1)
     server.says = answer({"status": "success", "data": []})
     server.may_answer.clear()
     lanes = [Lane.AUTOSCALER, Lane.COMMAND, Lane.AUTOSCALER]
