@@ -4,14 +4,20 @@ While a step applies a part of the difference, the target has a count that neith
 policies and fallbacks keep or limit "the current count". From the count between both, they would let each reconcile apply the
 same part of what is left of the difference, until all of it is applied. So each decides from the count that it decided last,
 as long as the target has the count that resulted. If a user, a bound or a suspension has set another one, both begin from that.
+
+The target itself changes by no more than the policies of one of both allow from the count that it has.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from scaler.algorithm.draft import Draft, Turn
 from scaler.algorithm.extension import Extension, Part
+from scaler.algorithm.memory import Memory
+from scaler.algorithm.normalize import bounded
+from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import Proposal
 from scaler.algorithm.replicas import WITHIN_TOLERANCE
 from scaler.extensions.candidate.state import CandidateState
@@ -53,3 +59,13 @@ def from_count(turn: Turn, replicas: int | None) -> Turn:
     status_replicas = max(0, scale.status_replicas + replicas - scale.spec_replicas)
     scale = msgspec.structs.replace(scale, spec_replicas=replicas, status_replicas=status_replicas)
     return msgspec.structs.replace(turn, scale=scale, parts=(OWN_TOLERANCE, *turn.parts))
+
+
+def within_policies(turn: Turn, replicas: int, policies: Sequence[tuple[Memory, Policy]]) -> int:
+    """As far as one of the policies allows. Each has the memory of all changes of the target."""
+    current = turn.current_replicas
+    allowed = [
+        bounded(memory, policy, turn.moment, current=current, desired=replicas).after
+        for memory, policy in policies
+    ]
+    return max(allowed) if replicas > current else min(allowed)

@@ -28,7 +28,7 @@ from scaler.algorithm.workload import Workload
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType, MetricSpec, metrics_of
 from scaler.api.candidate import CandidateStatus
 from scaler.api.history import History, fields_of
-from scaler.extensions.candidate.own_counts import from_count, is_applied
+from scaler.extensions.candidate.own_counts import from_count, is_applied, within_policies
 from scaler.extensions.candidate.progress import Progress, blended, progressed, waiting_remark
 from scaler.extensions.candidate.rules import CandidateRules, candidate_rules, candidate_spec
 from scaler.extensions.candidate.state import (
@@ -175,6 +175,11 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         )
         weight = progress.weight_percent
         draft.replicas = of_spec if desired is None else blended(of_spec, desired, weight)
+        if _has_own_counts(before, turn):
+            policies = [(turn.memory, turn.policy)]
+            if weight:
+                policies.append((before.memory, rules.policy))
+            draft.replicas = within_policies(turn, draft.replicas, policies)
         draft.states[self.name] = msgspec.structs.replace(
             progress.memory,
             spec_replicas=of_spec,
@@ -282,6 +287,14 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         if is_applied(before, draft.turn) and not rules.is_shadow:
             turn = from_count(turn, before.candidate_replicas)
         return compute(turn, turn.signals_of(rules.metrics))
+
+
+def _has_own_counts(before: CandidateState, turn: Turn) -> bool:
+    """Whether one of both has decided from another count than that of the target."""
+    counts = (before.spec_replicas, before.candidate_replicas)
+    return is_applied(before, turn) and any(
+        each not in (None, turn.current_replicas) for each in counts
+    )
 
 
 def _shared(draft: Draft) -> tuple[Part, ...]:

@@ -159,6 +159,23 @@ def test_time_in_which_nothing_is_applied_does_not_count_for_a_step(held):
     assert target.status.candidate.step == 1
 
 
+def test_the_target_changes_by_no_more_than_the_policies_allow_from_its_own_count():
+    """With an abort, the spec decides from 100 what it would have; the target has 75."""
+    doubles = Behavior(
+        scale_up=rules(at_most("Percent", 100, 60)), scale_down=rules(window_seconds=0)
+    )
+    steps = (CandidateStep(weight_percent=50, hold_seconds=86_400),)
+    target = Target(
+        on_trial(of_spec=doubles, metrics=(external(average("20")),), steps=steps), replicas=100
+    )
+    assert target.passes(60) == 75
+    state = target.memory.states["candidate"]
+    aborted = msgspec.structs.replace(state, aborted="a metric was above its limit")
+    target.memory = msgspec.structs.replace(target.memory, states={"candidate": aborted})
+    target.load = 5000
+    assert [target.passes(15), target.passes(60)] == [150, 200]
+
+
 def test_an_abort_gives_the_count_that_the_spec_has_decided():
     target = Target(on_trial(behavior=AT_ONCE))
     target.passes(15)
