@@ -4,6 +4,7 @@ An item of a LIST has neither kind nor apiVersion, but a write needs both: they 
 autoscalers have in common, such as the messages of their conditions, are kept once.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from sys import intern
@@ -64,11 +65,20 @@ class WatchedAutoscalers:
 
     def version(self, namespace: str) -> str:
         """The resourceVersion up to which the changes in a namespace are known; empty if that is not known."""
+        cache = self._cache_of(namespace)
+        return "" if cache is None else cache.resource_version
+
+    def listed_at_seconds(self, namespace: str) -> float:
+        """When the LIST began from which those of a namespace are known, by the monotonic clock; -inf before the first one."""
+        cache = self._cache_of(namespace)
+        return -math.inf if cache is None else cache.listed_at_seconds
+
+    def _cache_of(self, namespace: str) -> WatchCache[Autoscaler] | None:
         path = self.kind.collection(namespace) if len(self.caches) > 1 else ""
         for cache in self.caches:
             if not path or cache.path == path:
-                return cache.resource_version
-        return ""
+                return cache
+        return None
 
     def __iter__(self) -> Iterator[Autoscaler]:
         """Every autoscaler."""

@@ -141,6 +141,11 @@ class FakeAutoscalers:
     def __init__(self, *autoscalers: Autoscaler) -> None:
         self.by_key = {each.key: each for each in autoscalers}
         self.watched_version = ""
+        self.listed_seconds = -math.inf
+
+    def listed_at_seconds(self, namespace: str) -> float:
+        """See `WatchedAutoscalers`."""
+        return self.listed_seconds
 
     def version(self, namespace: str) -> str:
         """See `WatchedAutoscalers`."""

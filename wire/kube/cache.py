@@ -8,6 +8,7 @@ partial, and `age_seconds` says how old at most. Without permission to watch it 
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import aclosing
@@ -102,6 +103,8 @@ class WatchCache(Generic[T]):
         self._was_watch_accepted = False
         self._was_interrupted = False
         self._restored_from = ""
+        self.listed_at_seconds = -math.inf
+        """When the LIST began that the copy was made from last, by the monotonic clock."""
         self._problem = ProblemLog(
             log,
             failing=f"{path} is not kept up to date",
@@ -247,7 +250,7 @@ class WatchCache(Generic[T]):
         self._copy_version = self._resource_version
         self._replace(found)
         # What the LIST returned was true when it began.
-        self._confirmed_at_seconds = started_seconds
+        self._confirmed_at_seconds = self.listed_at_seconds = started_seconds
         self._list_duration_seconds = self._monotonic() - started_seconds
         for event in (self._synced, self._listed_or_refused, self._attempted):
             event.set()

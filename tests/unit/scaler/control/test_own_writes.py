@@ -78,6 +78,18 @@ async def test_while_the_watch_hangs_a_load_autoscaler_scales_up_after_a_minute_
     assert skips(world) == (4 if scales_on else 5)
 
 
+@pytest.mark.parametrize("kind", [HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS])
+async def test_a_list_that_began_after_the_write_ends_the_wait(kind):
+    """The status was lost with a restore of etcd: the versions may be earlier than its own for hours."""
+    world = await written(kind)
+    world.autoscalers.listed_seconds = world.monotonic_seconds - 16
+    await world.sync(80)
+    assert world.replicas == 1, "the list may be of before the write"
+    world.autoscalers.listed_seconds = world.monotonic_seconds - 1
+    await world.sync(80)
+    assert world.replicas > 1
+
+
 async def test_before_1_37_the_next_reconcile_does_not_wait():
     world = await written(HORIZONTAL_POD_AUTOSCALERS, 36)
     before = len(world.kube.requested)
