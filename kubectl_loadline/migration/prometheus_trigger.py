@@ -65,7 +65,7 @@ class PrometheusMetrics:
         return self._metric(index, name, trigger, metadata)
 
     def _ignores_null_values(self, where: str, metadata: Mapping[str, Any]) -> bool:
-        """KEDA's default: without a result, and with a value that is no number, a query is 0 (`ExecutePromQuery`)."""
+        """KEDA's default: without a result, and with NaN, a query is 0 (`ExecutePromQuery`)."""
         given = metadata.get("ignoreNullValues")
         if given is None or not str(given).strip():
             return True

@@ -271,7 +271,7 @@ def _suspension(scaled_object: Mapping[str, Any], most: int, remarks: Remarks) -
 
 
 def _is_set(annotations: Mapping[str, Any], name: str) -> bool:
-    """KEDA's `getBoolAnnotation`: what is no boolean counts as true."""
+    """KEDA's `getBoolAnnotation`: a value that is neither true nor false counts as true."""
     return name in annotations and as_boolean(annotations[name]) is not False
 
 

@@ -1,0 +1,262 @@
+"""Prometheus triggers become named metrics of the adapter; docs/keda-fields.md has the same table."""
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+import yaml
+
+from adapter.config import parse
+from kubectl_loadline.migration import AdapterNames, Unconvertible, from_scaled_object
+from tests.unit.kubectl_loadline.migration.scaled_objects import (
+    SERVER,
+    converted,
+    prometheus,
+    spec_of,
+)
+
+DOCS = Path(__file__).parents[4] / "docs"
+
+
+def test_a_prometheus_trigger_becomes_a_named_metric_that_the_adapter_accepts():
+    found = converted(
+        prometheus("sum(a)", name="Mail Queue"), prometheus("sum(b)", ignoreNullValues="false")
+    )
+    assert list(found.metrics) == [
+        {"name": "shop_worker_mail_queue", "query": "sum(a)", "backend": "prometheus-monitoring", "signal": {"onEmpty": "zero", "onNaN": "zero"}},
+        {"name": "shop_worker_1", "query": "sum(b)", "backend": "prometheus-monitoring"},
+    ]  # fmt: skip
+    assert list(found.backends) == [{"name": "prometheus-monitoring", "url": SERVER}]
+    file = yaml.safe_dump({"metrics": list(found.metrics), "backends": list(found.backends)})
+    assert [rule.name for rule in parse(file).rules] == ["shop_worker_mail_queue", "shop_worker_1"]
+    first, second = found.autoscaler["spec"]["metrics"]
+    assert (first["name"], second["name"]) == ("mail-queue", "prometheus-1")
+
+
+def at(address, **metadata):
+    return prometheus(serverAddress=address, **metadata)
+
+
+@pytest.mark.parametrize(
+    ("triggers", "backends"),
+    [
+        pytest.param(
+            [at("http://p.a.svc:9090"), at("HTTP://P.a.svc:9090/")],
+            {"p-a": "http://p.a.svc:9090"},
+            id="one server",
+        ),
+        pytest.param(
+            [at("http://p.a.svc:80/"), at("http://p.a.svc")],
+            {"p-a": "http://p.a.svc"},
+            id="the port of the scheme",
+        ),
+        pytest.param(
+            [at("http://p.a.svc:9090"), at("http://p.a.svc:10902")],
+            {"p-a": "http://p.a.svc:9090", "p-a-10902": "http://p.a.svc:10902"},
+            id="two ports",
+        ),
+        pytest.param(
+            [at("http://v/select/1/prometheus"), at("http://v/select/2/prometheus")],
+            {
+                "v-select-1-prometheus": "http://v/select/1/prometheus",
+                "v-select-2-prometheus": "http://v/select/2/prometheus",
+            },
+            id="two paths",
+        ),
+        pytest.param(
+            [at("http://p.svc-a.example"), at("http://p.svc-b.example")],
+            {
+                "p-svc-a-example": "http://p.svc-a.example",
+                "p-svc-b-example": "http://p.svc-b.example",
+            },
+            id="hosts with .svc in the middle",
+        ),
+        pytest.param(
+            [at("http://a.b"), at("http://a-b"), at("https://a.b")],
+            {"a-b": "http://a.b", "a-b-2": "http://a-b", "a-b-3": "https://a.b"},
+            id="the same name",
+        ),
+        pytest.param([at("http://default")], {"default-2": "http://default"}, id="of the flags"),
+        pytest.param(
+            [at("http://p", namespace="a"), at("http://p", namespace="b"), at("http://p", namespace="a")],
+            {"p": "http://p", "p-2": "http://p"},
+            id="two tenants",
+        ),
+        pytest.param([at("p:9090")], {}, id="no URL"),
+        pytest.param([at("http://p:x")], {}, id="no port"),
+    ],
+)  # fmt: skip
+def test_each_server_and_tenant_is_a_backend_with_its_own_name(triggers, backends):
+    found = converted(*triggers)
+    assert {each["name"]: each["url"] for each in found.backends} == backends
+    used = {each["backend"] for each in found.metrics if "backend" in each}
+    assert used == set(backends)
+
+
+def test_names_are_unique_among_objects_that_are_converted_together():
+    names = AdapterNames()
+    first = converted(prometheus(), of=("shop-eu", "worker"), names=names)
+    second = converted(prometheus(), of=("shop", "eu-worker"), names=names)
+    assert [each.metrics[0]["name"] for each in (first, second)] == [
+        "shop_eu_worker_0",
+        "shop_eu_worker_0_2",
+    ]
+    assert second.autoscaler["spec"]["metrics"][0]["external"]["metric"] == {
+        "name": "shop_eu_worker_0_2"
+    }
+    assert first.backends == second.backends
+
+
+def test_the_names_of_the_metrics_of_an_object_are_unique_labels():
+    names = ("Mail Queue", "mail-queue", "__", "x" * 100)
+    metrics = spec_of(*(prometheus(name=each) for each in names))["metrics"]
+    shown = [each["name"] for each in metrics]
+    assert shown[:3] == ["mail-queue", "mail-queue-2", "prometheus-2"]
+    assert len(shown[3]) <= 63
+
+
+@pytest.mark.parametrize(
+    ("given", "is_zero", "remarks"),
+    [
+        ("0", False, []),
+        ("F", False, []),
+        (" false ", False, []),
+        (False, False, []),
+        ("T", True, []),
+        ("1", True, []),
+        ("", True, []),
+        ("no", True, ["spec.triggers[0].metadata.ignoreNullValues"]),
+    ],
+)
+def test_null_values_are_ignored_as_go_reads_booleans(given, is_zero, remarks):
+    found = converted(prometheus(ignoreNullValues=given))
+    assert ("signal" in found.metrics[0]) is is_zero
+    assert [each.field for each in found.remarks] == remarks
+
+
+@pytest.mark.parametrize(
+    ("target", "resource", "label"),
+    [
+        pytest.param({"name": "worker"}, "deployments.apps", "deployment", id="the default"),
+        pytest.param(
+            {"kind": "StatefulSet", "name": "db"},
+            "statefulsets.apps",
+            "statefulset",
+            id="StatefulSet",
+        ),
+        pytest.param(
+            {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"},
+            "rollouts.argoproj.io",
+            "rollout",
+            id="a custom resource",
+        ),
+        pytest.param(
+            {"apiVersion": "example.com/v1", "kind": "Proxy", "name": "in"},
+            "proxies.example.com",
+            "proxy",
+            id="a plural in ies",
+        ),
+    ],
+)
+def test_as_objects_a_trigger_becomes_a_metric_of_the_scale_target(target, resource, label):
+    found = converted(
+        prometheus("sum(a)", activationThreshold="5"),
+        as_objects=True,
+        scaleTargetRef=target,
+        fallback={"failureThreshold": 3, "replicas": 6},
+    )
+    spec = found.autoscaler["spec"]
+    [metric] = spec["metrics"]
+    assert metric["type"] == "Object"
+    assert metric["object"] == {
+        "describedObject": spec["scaleTargetRef"],
+        "metric": {"name": "shop_worker_0"},
+        "target": {"type": "AverageValue", "averageValue": "30"},
+    }
+    assert metric["activationValue"] == "5"
+    assert metric["fallback"]["replicas"] == 6
+    assert spec["minReplicas"] == 0
+    file = yaml.safe_dump({"metrics": list(found.metrics), "backends": list(found.backends)})
+    [rule] = parse(file).rules
+    assert found.metrics[0]["labels"] == {"object": label, "namespace": "namespace"}
+    assert (str(rule.describes), rule.object_label, rule.namespace_label) == (
+        resource,
+        label,
+        "namespace",
+    )
+    assert rule.query == (
+        'label_replace(label_replace(sum(a), "namespace", "shop", "", ""), '
+        f'"{label}", "{target["name"]}", "", "")'
+    )
+
+
+def test_the_documentation_shows_what_is_written_as_objects():
+    found = from_scaled_object(
+        {
+            "apiVersion": "keda.sh/v1alpha1",
+            "kind": "ScaledObject",
+            "metadata": {"name": "worker", "namespace": "shop"},
+            "spec": {
+                "scaleTargetRef": {"name": "worker"},
+                "maxReplicaCount": 50,
+                "triggers": [prometheus('sum(queue_messages_ready{queue="mail"})')],
+            },
+        },
+        dry_run=True,
+        as_objects=True,
+    )
+    page = (DOCS / "keda.md").read_text("utf-8")
+    blocks = re.findall(r"^ *```yaml\n(.*?)^ *```$", page, re.DOTALL | re.MULTILINE)
+    autoscaler, values = (yaml.safe_load(textwrap.dedent(each)) for each in blocks)
+    assert found.autoscaler == autoscaler
+    [rule] = found.metrics
+    [shown] = values["rules"]["metrics"]
+    assert rule == {**shown, "backend": "prometheus-monitoring"}
+
+
+def test_as_objects_the_label_of_an_irregular_plural_is_that_of_the_query():
+    target = {"apiVersion": "example.com/v1", "kind": "Redis", "name": "cache"}
+    found = converted(prometheus(), as_objects=True, scaleTargetRef=target)
+    file = yaml.safe_dump({"metrics": list(found.metrics), "backends": list(found.backends)})
+    [rule] = parse(file).rules
+    assert rule.object_label == "redis"
+    assert '"redis", "cache"' in rule.query
+    assert [each.field for each in found.remarks] == ["spec.scaleTargetRef"]
+
+
+def test_as_objects_a_query_may_end_with_a_comment():
+    found = converted(prometheus("sum(a) # of all queues"), as_objects=True)
+    file = yaml.safe_dump({"metrics": list(found.metrics), "backends": list(found.backends)})
+    [rule] = parse(file).rules
+    assert "sum(a) # of all queues\n, " in rule.query
+
+
+def test_as_objects_a_namespace_is_needed():
+    scaled_object = {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": "worker"},
+        "spec": {"scaleTargetRef": {"name": "worker"}, "triggers": [prometheus()]},
+    }
+    with pytest.raises(Unconvertible, match=r"metadata\.namespace is missing"):
+        from_scaled_object(scaled_object, dry_run=True, as_objects=True)
+    assert (
+        from_scaled_object(scaled_object, dry_run=True).autoscaler["metadata"]["name"] == "worker"
+    )
+
+
+def test_as_objects_the_target_is_written_without_aliases():
+    spec = spec_of(prometheus(), as_objects=True)
+    assert "&id" not in yaml.safe_dump(spec)
+
+
+def test_a_trigger_of_type_value_divides_the_whole_value():
+    (metric,) = spec_of(prometheus(metric_type="Value"))["metrics"]
+    assert metric["external"]["target"] == {"type": "Value", "value": "30"}
+
+
+@pytest.mark.parametrize(("least", "activation"), [(0, "5"), (1, None)])
+def test_the_activation_threshold_matters_only_at_zero(least, activation):
+    (metric,) = spec_of(prometheus(activationThreshold="5"), minReplicaCount=least)["metrics"]
+    assert metric.get("activationValue") == activation
