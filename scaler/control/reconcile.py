@@ -163,11 +163,9 @@ class Reconciler:
         Upstream: `consistencyStore.EnsureReady`, which leaves no more than a line in the log and a counter.
         """
         is_guarded = self._decisions.settings.upstream.skips_outdated_reads
-        if self._with.autoscalers.listed_at_seconds(namespace) > record.status_written_at_seconds:
-            # What was written is in the list, or was lost with a restore of etcd: then the watch may never reach its version.
-            record.written_version = ""
-        known = self._with.autoscalers.version(namespace)
-        return is_guarded and record.waits_for_own_write(known, self._kind.stale_skips_max)
+        autoscalers = self._with.autoscalers
+        known, listed = autoscalers.version(namespace), autoscalers.listed_at_seconds(namespace)
+        return is_guarded and record.waits_for_own_write(known, self._kind.stale_skips_max, listed)
 
     def _record_of(self, autoscaler: Autoscaler) -> Record:
         uid = autoscaler.metadata.uid

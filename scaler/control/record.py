@@ -88,12 +88,17 @@ class Record(msgspec.Struct, kw_only=True):
         if isinstance(actuation, RescaleFailed) and not actuation.may_be_applied:
             self.scaled_at_seconds = scaled_at_seconds
 
-    def waits_for_own_write(self, known_version: str, skips_max: int | None) -> bool:
+    def waits_for_own_write(
+        self, known_version: str, skips_max: int | None, listed_at_seconds: float = -math.inf
+    ) -> bool:
         """Whether this reconcile is left out: the watch, which is at this resourceVersion, has not delivered the own status.
 
-        Not if one of the versions is not a number, because then their order is not known, nor after `skips_max` in a row.
+        Not if one of the versions is not a number, because then their order is not known, nor after `skips_max` in a row. Nor
+        if a LIST has begun since, by the monotonic clock: what was written is in it, or was lost with a restore of etcd, and then
+        the watch may never reach its version.
         """
-        written = self.written_version
+        is_listed = listed_at_seconds > self.status_written_at_seconds
+        written = "" if is_listed else self.written_version
         is_missed = (
             known_version.isdecimal() and written.isdecimal() and int(known_version) < int(written)
         )

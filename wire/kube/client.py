@@ -329,7 +329,7 @@ def decoded(body: bytes, as_type: type[T], *, what: str) -> T:
         raise Unavailable(f"the response is not a valid {what}: {error}") from error
 
 
-_DEAD_PEER_OPTIONS = (
+_VANISHED_SERVER_OPTIONS = (
     ("TCP_KEEPIDLE", 30),
     ("TCP_KEEPINTVL", 10),
     ("TCP_KEEPCNT", 3),
@@ -340,13 +340,13 @@ _DEAD_PEER_OPTIONS = (
 def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
     """A watch may be silent for minutes; the kernel has to detect that the server is gone.
 
-    So does a request on a connection whose peer has vanished: client-go notices it after 45 s, by pings of HTTP/2
+    So does a request on a connection whose server has vanished: client-go notices it after 45 s, by pings of HTTP/2
     (http2.Transport `ReadIdleTimeout` and `PingTimeout`). That a server takes long to respond does not count.
     """
     family, kind, protocol, _, _ = address
     new = socket.socket(family, kind, protocol)
     new.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in _DEAD_PEER_OPTIONS:
+    for option, value in _VANISHED_SERVER_OPTIONS:
         if hasattr(socket, option):
             new.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
     return new

@@ -97,7 +97,7 @@ def test_a_lease_that_is_regained_within_a_period_changes_no_count(kind, phases,
 
 
 @BOTH_KINDS
-async def test_metrics_that_fail_are_no_time_without_reconciles(kind):
+async def test_a_time_of_failed_metrics_is_not_one_without_reconciles(kind):
     """An HPA then shrinks at the first low value, as by kube-controller-manager."""
     world = await at_eight(kind)
     for _ in range(WINDOW_SECONDS // PERIOD_SECONDS + 2):

@@ -1,4 +1,4 @@
-"""What the kernel does about a peer that has vanished without a word, for example behind a load balancer."""
+"""What the kernel does about a server that has vanished without closing the connection, for example behind a load balancer."""
 
 import socket
 
@@ -8,7 +8,7 @@ from wire.kube.client import _keepalive_socket
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="Linux has this option")
-def test_what_a_peer_does_not_acknowledge_for_30_seconds_ends_its_connection():
+def test_what_a_server_does_not_acknowledge_for_30_seconds_ends_its_connection():
     """Otherwise requests wait for 65 s on each connection of the pool, and the kernel sends the same for 15 minutes."""
     address = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", 0))
     with _keepalive_socket(address) as opened:
