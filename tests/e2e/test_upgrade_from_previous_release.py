@@ -39,6 +39,8 @@ EXPLAINED_BY_ROLLBACK = (
     "the serving certificate cannot be published in ConfigMap",
     "metrics are read through kube-apiserver, not from Service",
     "a direct request was forbidden: the metrics of the namespace are read through kube-apiserver",
+    # The token of that ServiceAccount is not accepted any more, and a new one is requested.
+    "The scaler needs permission to create its serviceaccounts/token",
 )
 Program = Literal["adapter", "scaler"]
 RELEASES: dict[str, Program] = {"la": "scaler", "hpa": "scaler", "a": "adapter"}
