@@ -2,8 +2,8 @@
 
 A metric is active above its activation value, as a scaler of KEDA is (`activationThreshold`). The target goes to
 zero once no metric has been active for the cooldown, and leaves zero as soon as one is. Between the two it keeps
-at least one replica, whatever the metrics propose, and as many of its replicas as they propose. While a schedule sets
-a floor, the target is active, as it is for a cron trigger of KEDA.
+at least one replica, whatever the metrics propose, and as many of its replicas as they propose. While another minimum
+than that of the spec applies, the target is active, as it is for a cron trigger of KEDA.
 """
 
 from collections.abc import Sequence
@@ -29,14 +29,10 @@ SAME_SECONDS = 1.0
 
 
 class ZeroRules(msgspec.Struct, frozen=True, kw_only=True):
-    """`manual_zero_activates`: whether a zero that a user set counts as the controller's.
-
-    `has_floor`: whether a schedule sets a minimum now.
-    """
+    """`manual_zero_activates`: whether a zero that a user set counts as the controller's."""
 
     cooldown_seconds: float
     manual_zero_activates: bool
-    has_floor: bool = False
 
 
 class Activity(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,16 +78,14 @@ class ScaleToZero(Extension[ZeroRules, float]):
         field = spec.scale_to_zero
         if spec.min_replicas != 0:
             return None
-        has_floor = policy.min_replicas > 0
         if field is None:
             if all(metric.activation_value is None for metric in spec.metrics or ()):
                 return None
-            return ZeroRules(cooldown_seconds=0.0, manual_zero_activates=False, has_floor=has_floor)
+            return ZeroRules(cooldown_seconds=0.0, manual_zero_activates=False)
         given_seconds = field.cooldown_seconds
         return ZeroRules(
             cooldown_seconds=COOLDOWN_SECONDS if given_seconds is None else float(given_seconds),
             manual_zero_activates=field.manual_zero == ManualZero.ACTIVATE,
-            has_floor=has_floor,
         )
 
     def policy(self, rules: ZeroRules, policy: Policy) -> Policy:
@@ -111,18 +105,14 @@ class ScaleToZero(Extension[ZeroRules, float]):
         return None if turn.branch is Branch.SHARED_TARGET else state
 
     def held(self, rules: ZeroRules, state: float, now_unix_seconds: float) -> None:
-        """The cooldown begins again: no metric was read, so one may have been active."""
-
-    def blocked(self, rules: ZeroRules, draft: Draft) -> None:
-        """The cooldown begins again: a metric that failed may have been active."""
-        draft.states.pop(self.name, None)
+        """The cooldown begins again: a metric that failed, or was not read, may have been active."""
 
     def recommendation(self, rules: ZeroRules, draft: Draft) -> None:
-        """Zero, or one at least; with a floor of a schedule, what the metrics recommend."""
-        if rules.has_floor:
+        """Zero, or one at least; while the bounds allow no zero, what the metrics recommend."""
+        turn = draft.turn
+        if turn.policy.min_replicas > 0:
             draft.states.pop(self.name, None)
             return
-        turn = draft.turn
         found_activity = activity([each.metric for each in draft.signals], _proposals(draft))
         found = zero(
             rules,

@@ -15,7 +15,8 @@ from scaler.algorithm.readings import ExternalValues, MetricFailed
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
-from scaler.api.autoscaler import AutoscalerStatus, Behavior
+from scaler.api.autoscaler import AutoscalerStatus, Behavior, CandidateSpec
+from scaler.api.candidate import CandidateStep
 from scaler.api.extension_spec import MetricFallback, ScaleToZero
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.api.schedules import ScheduleSpec
@@ -241,6 +242,18 @@ def test_while_a_schedule_sets_a_floor_metrics_that_do_not_activate_count_and_th
     )
     assert decision.desired_replicas == 6
     assert "zero" not in decision.memory.states
+
+
+def test_a_candidate_knows_of_the_floor_of_a_schedule():
+    """A candidate that is equal to its spec decides the same."""
+    always = ScheduleSpec(name="a", schedule="* * * * *", duration_seconds=3600, min_replicas=2)
+    of = of_queue(QUEUE, CPU_THAT_NEVER_ACTIVATES, cooldown=600)
+    steps = (CandidateStep(weight_percent=50, hold_seconds=600),)
+    candidate = CandidateSpec(metrics=of.metrics, steps=steps)
+    tried = replaced(of, schedules=(always,), candidate=candidate)
+    decision = desired(tried, queue(0), BUSY, memory=inactive(999), replicas=3)
+    assert decision.desired_replicas == 6
+    assert decision.derivation.steps["candidate"].desired == 6
 
 
 def test_activation_values_alone_have_no_cooldown():
