@@ -137,15 +137,25 @@ class Decisions:
 
     def _are_unchanged(self, last: LastDecision, measured: Measured, record: Record) -> bool:
         """Whether the target has the same pods and owns the same of them, and the same autoscalers control them."""
-        autoscaler = last.autoscaler
-        pods = self._with.pods.matching(autoscaler.metadata.namespace, measured.selector)
-        if (
-            pods is measured.pods.pods
-            and record.selectors_version == self._with.selectors.version
-            and not selects_owned(autoscaler.spec)
-        ):
+        autoscaler, selector, pods = last.autoscaler, measured.selector, measured.pods
+        if self._are_current(pods, autoscaler, selector, record.selectors_version):
             return True
-        return self._target_pods(autoscaler, last.target, measured.selector) == measured.pods
+        return self._target_pods(autoscaler, last.target, selector) == pods
+
+    def _are_current(
+        self,
+        pods: TargetPods,
+        autoscaler: Autoscaler,
+        selector: Selector,
+        selectors_version: int | None,
+    ) -> bool:
+        """Whether these pods, and what controls them by the selectors of this version, are known to be the same now, without a search."""
+        matching = self._with.pods.matching(autoscaler.metadata.namespace, selector)
+        return (
+            matching is pods.pods
+            and selectors_version == self._with.selectors.version
+            and not selects_owned(autoscaler.spec)
+        )
 
     def _is_refused(self, autoscaler: Autoscaler) -> bool:
         return self.settings.upstream.refuses_unknown and not self._with.selectors.knows(
@@ -165,6 +175,7 @@ class Decisions:
         stored = NOTHING if autoscaler.is_dry_run else ask.selector
         by_owner = selects_owned(autoscaler.spec)
         self._with.selectors.store(autoscaler.key, stored, by_owner=by_owner)
+        version = self._with.selectors.version
         pods = await self._current_pods(autoscaler, target, ask.selector)
         reads = self._with.measurements.reads(
             autoscaler.metadata.namespace,
@@ -182,7 +193,8 @@ class Decisions:
             else:
                 readings = await reads.read()
                 # Upstream lists the pods after it has read a metric, so that samples and pods are of the same time.
-                pods = await self._current_pods(autoscaler, target, ask.selector)
+                if not self._are_current(pods, autoscaler, ask.selector, version):
+                    pods = await self._current_pods(autoscaler, target, ask.selector)
         return Measured(
             selector=ask.selector,
             metrics=ask.metrics,
