@@ -84,7 +84,7 @@ def _object(given: Json) -> Json:
     average, value = given.get("averageValue"), given.get("targetValue", "0")
     target: Json = {"type": "Value", "value": value}
     if average is not None:
-        # The field of v1 cannot be left out, so a zero means that there is no value.
+        # The field of v1 is required, so a zero stands for a value that is not set.
         beside = {} if str(value) == "0" else {"value": value}
         target = {"type": "AverageValue", **beside, "averageValue": average}
     return {"describedObject": given["target"], **_identified(given, "selector"), "target": target}

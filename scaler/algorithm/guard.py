@@ -46,7 +46,7 @@ def undecided(
     events: tuple[Event, ...] = (),
     events_after_status: tuple[Event, ...] = (),
 ) -> Decision:
-    """Write nothing, because there is no count to go by; or the minimum after a zero of the scaler, or what an extension wants."""
+    """Write nothing, because the metrics give no count; or minReplicas after a zero that the scaler has set, or what an extension sets."""
     turn = draft.turn
     draft.replicas = turn.current_replicas
     if turn.policy.kind.leaves_zero_for_min and _leaves_zero_below_min(turn, draft.replicas):

@@ -202,9 +202,8 @@ class Transport:
     async def _refusal(self, response: aiohttp.ClientResponse) -> NoAnswer:
         """Prometheus explains 400, 422 and 503 itself; for any other code the cause is the code."""
         body = b""
-        with suppress(
-            aiohttp.ClientPayloadError
-        ):  # It was cut off, and the code still says something.
+        # If it is cut off, the code still says something.
+        with suppress(aiohttp.ClientPayloadError):
             while piece := await response.content.read(REFUSAL_BYTES_MAX - len(body)):
                 body += piece
         refusal = decode_refusal(body)

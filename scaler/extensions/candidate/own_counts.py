@@ -1,15 +1,14 @@
 """The count that the spec, or the candidate, would have on its own.
 
-While a step applies a part of the difference, the target has a count that neither of them has decided. Tolerance, windows,
-policies and fallbacks keep or limit "the current count". From the count between both, they would let each reconcile apply the
-same part of what is left of the difference, until all of it is applied. So each decides from the count that it decided last,
-as long as the target has the count that resulted. If a user, a bound or a suspension has set another one, both begin from that.
+While a step applies a part of the difference, the target has a count that neither of them has decided. Tolerance, windows
+and policies keep or limit "the current count". From the count between both, they would let each reconcile apply the same part
+of what is left of the difference, until all of it is applied. So each decides from the count that it decided last, as long as
+the target has the count that resulted. If it has another one, for example because a user has set it, both begin from that.
 
 The target itself changes by no more than the policies of one of both allow from the count that it has.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -39,7 +38,7 @@ def _kept(proposal: Proposal, draft: Draft) -> Proposal:
         return proposal
     if not draft.turn.policy.tolerances.is_within(found.proposal / own):
         return proposal
-    derivation: Any = msgspec.structs.replace(found, proposal=own, kept=WITHIN_TOLERANCE)
+    derivation = msgspec.structs.replace(found, proposal=own, kept=WITHIN_TOLERANCE)
     return msgspec.structs.replace(proposal, derivation=derivation)
 
 

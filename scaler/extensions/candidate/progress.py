@@ -166,7 +166,7 @@ def _held(
 ) -> CandidateState:
     """One more reconcile of the step, or the next step; a shadow stays at the first one.
 
-    A time in which nothing was decided or applied, such as that of a restart or a suspension, does not count.
+    A time in which nothing was decided or applied, such as that of a restart, does not count.
     """
     if memory.held_at_unix_seconds is None or rules.is_shadow:
         return msgspec.structs.replace(memory, held_at_unix_seconds=now)
