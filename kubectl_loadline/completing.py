@@ -19,8 +19,8 @@ from kubectl_loadline.program import COMMANDS, SHELLS
 from kubectl_loadline.status.listing import listed
 from kubectl_loadline.status.row import Row
 from wire.api.status import StatusError, Unavailable
-from wire.kube.access import ConnectionConfigError
 from wire.kube.chosen_context import ChosenContext
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.process.command_line.parsing import FILE, FlagParser, boolean
 from wire.process.command_line.program import COMPLETION
 from wire.process.event_loop import run

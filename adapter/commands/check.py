@@ -18,8 +18,8 @@ from adapter.diagnosis.check_report import Report
 from adapter.runtime.checking import checked
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.api.status import StatusError, Unavailable
-from wire.kube.access import ConnectionConfigError
 from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.process.command_line.messages import print_error, printable
 from wire.process.command_line.parsing import FlagParser
 from wire.process.event_loop import run

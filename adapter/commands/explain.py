@@ -18,9 +18,9 @@ from adapter.diagnosis.serving_service import unserved, with_serving_service
 from adapter.runtime.explaining import local_explainer, running_explainer
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.api.status import StatusError, Unavailable
-from wire.kube.access import ConnectionConfigError
 from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of
 from wire.kube.client import KubeClient
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.kube.connection import connect, kubectl_kubeconfig
 from wire.kube.mapper import RestMapper
 from wire.process.command_line.messages import print_error, printable

@@ -13,8 +13,8 @@ from adapter.diagnosis.rule_migration import NO_SERIES, MigratedRule
 from adapter.model.wording import some
 from adapter.runtime.migrating import migrated
 from wire.api.status import StatusError, Unavailable
-from wire.kube.access import ConnectionConfigError
 from wire.kube.chosen_context import add_context_flags, context_of
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import DISTRIBUTION

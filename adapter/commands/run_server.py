@@ -10,7 +10,7 @@ from prometheus_client import disable_created_metrics
 from adapter.commands.server_flags import parse, server_parser
 from adapter.config import ConfigError
 from adapter.runtime.metrics_server import run_server
-from wire.kube.access import ConnectionConfigError
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.process.allocator import return_large_blocks
 from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser

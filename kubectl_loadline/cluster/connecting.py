@@ -16,8 +16,8 @@ from kubectl_loadline.terminal.progress import ProgressLine
 from kubectl_loadline.terminal.screen import print_note
 from scaler.api.kinds import WatchedKind
 from wire.api.status import StatusError, Unavailable, not_found
-from wire.kube.access import AccessSource, ClusterAccess, ConnectionConfigError
 from wire.kube.client import KubeClient
+from wire.kube.cluster_access import AccessSource, ClusterAccess, ConnectionConfigError
 from wire.kube.connection import Connection, access_source, connect
 from wire.kube.requests import Watcher, Writer
 from wire.process.command_line.program import DISTRIBUTION

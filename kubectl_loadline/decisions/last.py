@@ -15,9 +15,9 @@ from scaler.algorithm.derivation import decoded
 from scaler.extensions import EXTENSIONS, STEP_TYPES
 from scaler.runtime.debug_endpoint import DECISIONS
 from wire.api.status import StatusError, Unavailable
-from wire.kube.access import ConnectionConfigError
 from wire.kube.chosen_context import CURRENT, ChosenContext
 from wire.kube.client import KubeClient
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.kube.server_connection import connect_to
 from wire.process.command_line.messages import print_error, printable
 from wire.process.command_line.parsing import FlagParser

@@ -39,8 +39,8 @@ from scaler.runtime.flags import KINDS, add_algorithm_flags, settings_of
 from wire.api import kube_json
 from wire.api.labels import Selector
 from wire.api.status import StatusError, Unavailable
-from wire.kube.access import ConnectionConfigError
 from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.kube.connection import connect
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader

@@ -18,7 +18,7 @@ from scaler.runtime.flags import Options
 from scaler.runtime.metrics_services import Address, MetricsServices
 from scaler.runtime.service_connection import AdapterClient, Connect, ServiceConnection
 from wire.api.offers import EXPLAIN, METRIC_STREAM
-from wire.kube.access import AccessSource
+from wire.kube.cluster_access import AccessSource
 from wire.kube.connection import access_source
 from wire.kube.requests import Reader, Watcher, Writer
 from wire.kube.server_connection import connect_to

@@ -21,7 +21,7 @@ from scaler.runtime.adapter_options import AdapterOptions
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable
 from wire.api.token_audiences import audiences_of
-from wire.kube.access import AccessSource, ClusterAccess, ConnectionConfigError
+from wire.kube.cluster_access import AccessSource, ClusterAccess, ConnectionConfigError
 from wire.kube.requests import Writer
 
 EXPIRATION_SECONDS: Final = 3600

@@ -15,8 +15,8 @@ from typing import Final, Self
 import msgspec
 
 from scaler.runtime.websocket import WebSocket, websocket
-from wire.kube.access import SERVICE_ACCOUNT_FOLDER
 from wire.kube.client import CONNECTIONS_MAX, KubeClient
+from wire.kube.cluster_access import SERVICE_ACCOUNT_FOLDER
 from wire.kube.connection import Connection
 
 # The metrics of 100,000 pods of one namespace take 40 MB. A metrics API that sends more must not fill the memory.

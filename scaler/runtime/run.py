@@ -9,7 +9,7 @@ from prometheus_client import disable_created_metrics
 
 from scaler.runtime.flags import Options, add_run_flags, options_of
 from scaler.runtime.scaler import run_scaler
-from wire.kube.access import ConnectionConfigError
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.process.allocator import return_large_blocks
 from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser

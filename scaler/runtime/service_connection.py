@@ -15,7 +15,7 @@ from scaler.runtime.metrics_services import Address
 from scaler.runtime.websocket import WebSocket
 from wire.api.offers import offers_in
 from wire.api.status import StatusError, Unavailable
-from wire.kube.access import ConnectionConfigError
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.kube.requests import Reader
 from wire.process.backoff import Backoff, BackoffLimits
 from wire.process.problem_log import ProblemLog

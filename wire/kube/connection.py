@@ -8,8 +8,13 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from wire.kube.access import AccessSource, ClusterAccess, ConnectionConfigError, ServiceAccount
 from wire.kube.chosen_context import CURRENT, ChosenContext
+from wire.kube.cluster_access import (
+    AccessSource,
+    ClusterAccess,
+    ConnectionConfigError,
+    ServiceAccount,
+)
 from wire.kube.kubeconfig import Kubeconfig
 from wire.kube.kubeconfig_files import is_empty, merged
 from wire.process.followed_file import FollowedFile, generations

@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
-from wire.kube.access import ClusterAccess, ConnectionConfigError
 from wire.kube.chosen_context import ChosenContext, chosen_context, entry
+from wire.kube.cluster_access import ClusterAccess, ConnectionConfigError
 from wire.kube.exec_plugin import ExecPlugin
 from wire.kube.kubeconfig_files import Document, merged
 from wire.process.proxy import usable_proxy

@@ -11,8 +11,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from wire.kube.access import AccessSource, ClusterAccess, ConnectionConfigError, ServiceAccount
 from wire.kube.chosen_context import CURRENT, ChosenContext
+from wire.kube.cluster_access import (
+    AccessSource,
+    ClusterAccess,
+    ConnectionConfigError,
+    ServiceAccount,
+)
 from wire.kube.connection import Connection, access_source
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

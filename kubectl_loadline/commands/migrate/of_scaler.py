@@ -14,8 +14,8 @@ from kubectl_loadline.commands.migrate.shared import (
 )
 from kubectl_loadline.terminal.exit_codes import FAILED, WRONG
 from wire.api.status import StatusError, Unavailable
-from wire.kube.access import ConnectionConfigError
 from wire.kube.client import KubeClient
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.kube.connection import connect, kubectl_kubeconfig
 from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser

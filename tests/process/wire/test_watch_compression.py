@@ -11,8 +11,8 @@ from testbed.cluster import Cluster
 from tests.process.wire.conftest import until
 from tests.process.wire.gzip_gateway import GzipGateway
 from wire.api import kube_json
-from wire.kube.access import ClusterAccess
 from wire.kube.client import KubeClient
+from wire.kube.cluster_access import ClusterAccess
 from wire.kube.connection import Connection, connect
 from wire.kube.list_and_watch import WatchEvent
 from wire.kube.metadata_only import PartialObject

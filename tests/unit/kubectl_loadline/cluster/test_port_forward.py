@@ -9,7 +9,7 @@ from aiohttp import web
 
 from kubectl_loadline.cluster.port_forward import DATA, ERROR, PROTOCOL, forwarded
 from wire.api.status import StatusError, Unavailable, forbidden
-from wire.kube.access import ClusterAccess
+from wire.kube.cluster_access import ClusterAccess
 from wire.kube.connection import Connection
 
 POD = "/api/v1/namespaces/monitoring/pods/scaler-0/portforward"

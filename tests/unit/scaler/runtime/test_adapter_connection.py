@@ -14,7 +14,7 @@ from tests.fakes import virtual_time
 from tests.unit.wire.kube.test_cache import STAY, ScriptedServer, event, page
 from wire.api.offers import EXPLAIN, METRIC_STREAM
 from wire.api.status import Unavailable, forbidden, service_unavailable, unauthorized
-from wire.kube.access import ConnectionConfigError
+from wire.kube.cluster_access import ConnectionConfigError
 
 CUSTOM = ("custom.metrics.k8s.io", "v1beta2")
 EXTERNAL = ("external.metrics.k8s.io", "v1beta1")

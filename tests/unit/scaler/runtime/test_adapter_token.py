@@ -8,7 +8,7 @@ import pytest
 from scaler.runtime.adapter_options import AdapterOptions
 from scaler.runtime.adapter_token import EXPIRATION_SECONDS, GivenIdentity, RequestedToken
 from wire.api.status import Unavailable, forbidden
-from wire.kube.access import ClusterAccess, ConnectionConfigError
+from wire.kube.cluster_access import ClusterAccess, ConnectionConfigError
 
 AUDIENCE = "adapter.monitoring.svc"
 

@@ -7,8 +7,8 @@ from aiohttp import web
 
 from scaler.runtime.clients import Clients
 from wire.api.status import StatusError
-from wire.kube.access import ClusterAccess
 from wire.kube.client import CONNECTIONS_MAX
+from wire.kube.cluster_access import ClusterAccess
 from wire.kube.connection import Connection
 
 

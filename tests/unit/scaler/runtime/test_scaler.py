@@ -8,7 +8,7 @@ from scaler.runtime.clients import Clients, own_namespace
 from scaler.runtime.run import parse
 from scaler.runtime.scaler import Scaler, drain_seconds
 from wire.api.meta import ObjectReference
-from wire.kube.access import ClusterAccess
+from wire.kube.cluster_access import ClusterAccess
 from wire.kube.connection import Connection
 
 

@@ -11,7 +11,7 @@ from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.clients import MetricsClient
 from scaler.runtime.stream_connection import StreamConnection
 from wire.api.metric_stream import PATH, StreamedResponse, StreamUpdate, decode_request, encode
-from wire.kube.access import ClusterAccess
+from wire.kube.cluster_access import ClusterAccess
 from wire.kube.connection import Connection
 
 METRIC = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.wire.kube.test_connection import IN_CLUSTER
-from wire.kube.access import ConnectionConfigError, ServiceAccount
 from wire.kube.chosen_context import CURRENT, ChosenContext
+from wire.kube.cluster_access import ConnectionConfigError, ServiceAccount
 from wire.kube.connection import access_source, kubectl_kubeconfig
 
 TEXT = """

@@ -11,8 +11,8 @@ import pytest
 from aiohttp import web
 
 from wire.api.status import NotSent, StatusError, Unavailable
-from wire.kube.access import ClusterAccess
 from wire.kube.client import KubeClient
+from wire.kube.cluster_access import ClusterAccess
 from wire.kube.connection import Connection
 from wire.kube.requests import STRATEGIC_MERGE_PATCH
 

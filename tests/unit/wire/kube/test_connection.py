@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from testbed.certificates import Authority
-from wire.kube.access import ConnectionConfigError, ServiceAccount
 from wire.kube.chosen_context import CURRENT, ChosenContext
+from wire.kube.cluster_access import ConnectionConfigError, ServiceAccount
 from wire.kube.connection import Connection, connect
 from wire.kube.kubeconfig import Kubeconfig
 

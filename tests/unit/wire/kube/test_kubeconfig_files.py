@@ -6,8 +6,8 @@ import ssl
 import pytest
 
 from testbed.certificates import Authority
-from wire.kube.access import ConnectionConfigError
 from wire.kube.chosen_context import CURRENT, ChosenContext
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.kube.connection import connect
 from wire.kube.kubeconfig import Kubeconfig
 

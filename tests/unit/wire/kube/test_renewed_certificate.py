@@ -9,8 +9,8 @@ from cryptography import x509
 
 from testbed.certificates import Authority
 from tests.unit.wire.kube.test_client import Clock
-from wire.kube.access import ClusterAccess
 from wire.kube.client import KubeClient
+from wire.kube.cluster_access import ClusterAccess
 from wire.kube.connection import Connection
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from testbed.certificates import Authority
 from tests.unit.wire.kube.test_connection import IN_CLUSTER, kubeconfig
-from wire.kube.access import ConnectionConfigError, ServiceAccount
+from wire.kube.cluster_access import ConnectionConfigError, ServiceAccount
 from wire.kube.server_connection import connect_to
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wire.kube.access import ClusterAccess, ConnectionConfigError
+from wire.kube.cluster_access import ClusterAccess, ConnectionConfigError
 from wire.kube.connection import Connection
 from wire.process.proxy import proxy_of_environment
 
