@@ -6,7 +6,7 @@ import pytest
 
 from tests.fakes import virtual_time
 from tests.unit.scaler.cluster.memories.server import Server, history
-from tests.unit.scaler.runtime.test_reconciling import BANK, SHOP, Replica
+from tests.unit.scaler.runtime.replica import BANK, SHOP, Replica
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,7 @@ def test_what_changes_while_a_replica_loses_its_lease_is_not_reconciled_by_it_af
         replica = Replica(server)
         replica.is_slow = True
         await replica.begin(SHOP | BANK)
-        while "shop/web begins" not in replica.reconciled:
-            await virtual_time.passes(0.1)
+        await replica.begins_to_reconcile("shop/web")
         replica.store.put("shop", "uid-shop", history(5), is_urgent=False)
         server.is_hanging = True
         replica.running.cancel()
@@ -46,8 +45,7 @@ def test_what_changes_while_a_shard_is_given_up_is_not_reconciled_when_other_sha
         replica = Replica(Server())
         replica.is_slow = True
         await replica.begin(SHOP)
-        while "shop/web begins" not in replica.reconciled:
-            await virtual_time.passes(0.1)
+        await replica.begins_to_reconcile("shop/web")
         ending = asyncio.create_task(replica.reconciling.end(SHOP))
         await virtual_time.passes(0.5)
         replica.hpas.update("shop", "web", generation=1)

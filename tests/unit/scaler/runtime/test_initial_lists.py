@@ -14,7 +14,7 @@ from tests.fakes import virtual_time
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
 from tests.unit.scaler.cluster.memories.server import Server
 from tests.unit.scaler.cluster.test_target_scale import scaled
-from tests.unit.scaler.runtime.test_reconciling import BANK, NAMESPACES, SHOP, Replica
+from tests.unit.scaler.runtime.replica import BANK, NAMESPACES, SHOP, Replica
 from wire.api.status import StatusError, Unavailable
 
 NAMES = ("web", "api", "worker")

@@ -9,7 +9,7 @@ from scaler.api.upstream import NEWEST
 from scaler.cluster.shards.assignment import ALL_SHARDS
 from tests.fakes import virtual_time
 from tests.unit.scaler.cluster.memories.server import Server
-from tests.unit.scaler.runtime.test_reconciling import PERIOD_SECONDS, Replica
+from tests.unit.scaler.runtime.replica import PERIOD_SECONDS, Replica
 
 
 @pytest.mark.deviation("steady-period")
@@ -80,8 +80,7 @@ def test_a_spec_that_changes_while_it_is_reconciled_is_reconciled_again_once_tha
         replica.hpas.update("shop", "new", generation=1)
         replica.is_slow = True
         await replica.begin(ALL_SHARDS)
-        while "shop/new begins" not in replica.reconciled:
-            await virtual_time.passes(0.1)
+        await replica.begins_to_reconcile("shop/new")
         replica.reconciled.clear()
         replica.hpas.update("shop", "new", generation=2)
         await virtual_time.passes(2.5)
