@@ -36,12 +36,15 @@ class Memory(Remembered, frozen=True, kw_only=True):
 class StoredMemory(msgspec.Struct, frozen=True, kw_only=True):
     """What another process stored; `scaler.algorithm.restart.restored` continues it once the Scale is read.
 
+    Also what this process remembers from before a time in which it did not reconcile: only then it may have an `unconfirmed` write.
+
     `known_replicas`: the count that the process set, if its last status reports a rescale. Otherwise the desired and the
     current count in the status: after a reconcile without a result, the second one is what it read.
     """
 
     history: History = History()
     known_replicas: tuple[int, ...] = ()
+    unconfirmed: UnconfirmedChange | None = None
 
 
 AnyMemory = Memory | StoredMemory

@@ -1,6 +1,7 @@
 """A memory that another process left, and one of this process when the wall clock was stepped."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -8,6 +9,7 @@ from scaler.algorithm.extension import Part
 from scaler.algorithm.history import (
     Extensions,
     changed_with_states,
+    history_of,
     state_of,
     stored_state,
     with_states,
@@ -23,6 +25,8 @@ SAME_SECONDS = 1.0
 
 # The next write of memories and the Lease, as long as they last by default.
 TAKE_OVER_SECONDS = 30.0
+
+AnyRemembered = TypeVar("AnyRemembered", bound=Remembered)
 
 
 def restored(
@@ -65,9 +69,16 @@ def joined(stored: StoredMemory, memory: AnyMemory, now_unix_seconds: float) -> 
 
     Windows and policies count both. The last step is not open here: the first one of `memory` is the count that was found.
     """
-    if isinstance(memory, StoredMemory) or memory.recommendations is None:
-        return stored
     before = _without_future(stored.history, now_unix_seconds)
+    if isinstance(memory, StoredMemory):
+        history = _joined(before, memory.history)
+        return msgspec.structs.replace(memory, history=history) if history else stored
+    return _joined(before, memory) or stored
+
+
+def _joined(before: Memory, memory: AnyRemembered) -> AnyRemembered | None:
+    if memory.recommendations is None:
+        return None
     steps = (*(before.recommendations or ()), *memory.recommendations)
     was_at_zero = all(each.replicas == 0 for each in memory.recommendations)
     return msgspec.structs.replace(
@@ -77,6 +88,25 @@ def joined(stored: StoredMemory, memory: AnyMemory, now_unix_seconds: float) -> 
         scale_down_events=before.scale_down_events + memory.scale_down_events,
         scaled_to_zero=memory.scaled_to_zero or (before.scaled_to_zero and was_at_zero),
     )
+
+
+def as_stored(memory: Memory, extensions: Extensions, replicas: int | None) -> StoredMemory:
+    """The memory of this process, to continue it after a time without reconciles as another process would, with the same counts.
+
+    `replicas`: what the target had after the last reconcile; None if it is not known.
+    """
+    change = memory.unconfirmed
+    known = () if replicas is None else (replicas,)
+    return StoredMemory(
+        history=history_of(memory, extensions),
+        known_replicas=known if change is None else (*known, change.after),
+        unconfirmed=change,
+    )
+
+
+def take_over_seconds(period_seconds: float) -> float:
+    """How long nothing is reconciled, at most, while another process takes over."""
+    return 2 * period_seconds + TAKE_OVER_SECONDS
 
 
 def resumed(
@@ -103,7 +133,11 @@ def resumed(
     states = {
         part.extension.name: state_of(before, part.extension, now_unix_seconds) for part in parts
     }
-    return with_states(memory, states)
+    memory = with_states(memory, states)
+    if isinstance(before, StoredMemory) and before.unconfirmed is not None:
+        memory = msgspec.structs.replace(memory, unconfirmed=before.unconfirmed)
+        memory = confirmed(memory, policy, parts, replicas=replicas)
+    return memory
 
 
 def confirmed(memory: Memory, policy: Policy, parts: Sequence[Part], *, replicas: int) -> Memory:
@@ -199,8 +233,8 @@ def _stored_seconds_ago_max(policy: Policy) -> float:
 
     It stores it with its next reconcile, and the other one needs it with its first.
     """
-    take_over_seconds = 2 * policy.sync_period_seconds + TAKE_OVER_SECONDS
-    return min(policy.scale_down_window_seconds, stored_again_seconds(policy) + take_over_seconds)
+    seconds = stored_again_seconds(policy) + take_over_seconds(policy.sync_period_seconds)
+    return min(policy.scale_down_window_seconds, seconds)
 
 
 def _alike(stored: tuple[ScaleEvent, ...], events: tuple[ScaleEvent, ...]) -> bool:

@@ -4,6 +4,9 @@ A LoadAutoscaler has its memory in its status, an HPA in a ScalingMemory.
 
 Its times are those of the wall clock, because the next process has only that. When the wall clock of this process is
 stepped, they step along, so that their ages are those of the monotonic clock. What another process stored is by its clock.
+
+After a time without reconciles, because the Lease was lost or the process was suspended, the memory of this process is resumed
+as one that another process has stored: otherwise nothing would be held for that time.
 """
 
 from collections.abc import Awaitable, Callable
@@ -14,7 +17,13 @@ from scaler.algorithm.decision import Outcome
 from scaler.algorithm.history import history_of
 from scaler.algorithm.memory import AnyMemory, Memory, StoredMemory, remembered
 from scaler.algorithm.recommendations import continued
-from scaler.algorithm.restart import joined, restores_alike, shifted
+from scaler.algorithm.restart import (
+    as_stored,
+    joined,
+    restores_alike,
+    shifted,
+    take_over_seconds,
+)
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.history import History, fields_of
@@ -57,10 +66,28 @@ class Memories:
         kept, record.continued = self.current(record), None
         if kept is None:
             kept = await self._begun(autoscaler)
-        elif self._is_read_late(kept):
-            kept = self._with_stored(kept, autoscaler)
+        else:
+            if self._is_read_late(kept):
+                kept = self._with_stored(kept, autoscaler)
+            if self._is_interrupted(record) and isinstance(kept.memory, Memory):
+                memory = as_stored(kept.memory, self._settings.extensions, kept.replicas)
+                kept = msgspec.structs.replace(kept, memory=memory)
         record.memory = kept
+        self._continue(record, autoscaler)
         return kept.memory
+
+    def goes_on(self, record: Record, autoscaler: Autoscaler) -> None:
+        """It is reconciled without a new memory, or the reconcile is left out: the next one may continue the memory, too."""
+        if not self._is_interrupted(record):
+            self._continue(record, autoscaler)
+
+    def _continue(self, record: Record, autoscaler: Autoscaler) -> None:
+        """Another process that takes over needs not more than that, and a reconcile that is slow takes less."""
+        period_seconds = autoscaler.spec.sync_period_seconds or self._settings.sync_period_seconds
+        record.continues_until_seconds = self._clock.monotonic() + take_over_seconds(period_seconds)
+
+    def _is_interrupted(self, record: Record) -> bool:
+        return self._clock.monotonic() > record.continues_until_seconds
 
     async def _begun(self, autoscaler: Autoscaler) -> KeptMemory:
         namespace = autoscaler.metadata.namespace
@@ -112,15 +139,19 @@ class Memories:
         if record.memory is None:
             return
         kept = msgspec.structs.replace(record.memory, memory=outcome.memory)
+        if replicas is not None:
+            kept = msgspec.structs.replace(kept, replicas=replicas)
         if self._store is not None and replicas is not None:
             seconds_max = outcome.stored_seconds_max
             kept = self._stored_apart(self._store, autoscaler, kept, replicas, seconds_max)
         record.memory = kept
 
     def is_current(self, record: Record) -> bool:
-        """Whether the memory is kept, the wall clock has not been stepped since, and no more of it has been read."""
+        """Whether the memory is kept and continues, the wall clock has not been stepped since, and no more of it has been read."""
         kept = record.memory
-        return kept is not None and not self._stepped_seconds(kept) and not self._is_read_late(kept)
+        if kept is None or self._is_interrupted(record):
+            return False
+        return not self._stepped_seconds(kept) and not self._is_read_late(kept)
 
     def must_store(self, record: Record, outcome: Outcome) -> bool:
         """Whether a restart could not continue from what the status has stored."""

@@ -99,7 +99,7 @@ class Reconciler:
         self._memories.remove(autoscaler.metadata.uid)
 
     def leave(self) -> None:
-        """Other processes may scale them from now on; the memories stay, in case that none does."""
+        """Other processes may scale them from now on; the memories stay, in case that none does, and are resumed then."""
         for key, record in tuple(self._records.items()):
             self._pop(key)
             self._records[key] = record.with_memory_only()
@@ -136,6 +136,7 @@ class Reconciler:
             self._with.telemetry.count_stale_skip()
             log.info("%s: not reconciled, the watch has not delivered its own status yet", key)
             record.has_failed = True
+            self._memories.goes_on(record, autoscaler)
             return True
         try:
             await self._reconcile_existing(record, autoscaler)
@@ -233,6 +234,7 @@ class Reconciler:
             _log_replicas(last.autoscaler, last.target)
         if last.continues_recommendation:
             record.continued = Continued(now, last.decision.policy.longest_window_seconds)
+        self._memories.goes_on(record, last.autoscaler)
         record.repeated_at_unix_seconds = now
         record.has_failed = any(isinstance(each.reading, MetricFailed) for each in readings)
         record.selectors_version = self._with.selectors.version

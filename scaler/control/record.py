@@ -22,6 +22,7 @@ from scaler.control.repetition import Repetition
 class KeptMemory(msgspec.Struct, frozen=True, kw_only=True):
     """The memory, and what is stored of it, from which a restart would continue.
 
+    `replicas`: what the target had after the last reconcile that read it; None before the first one.
     `stored_replicas`: the count that was stored with the memory of an HPA.
     `unread_namespace`: that of an HPA, if what is stored there was not known when this memory was begun.
     `clock_difference_seconds`: wall clock less monotonic clock, when the reconcile began that made this memory.
@@ -29,6 +30,7 @@ class KeptMemory(msgspec.Struct, frozen=True, kw_only=True):
 
     memory: AnyMemory
     stored: AnyMemory | None
+    replicas: int | None = None
     stored_replicas: int | None = None
     unread_namespace: str = ""
     clock_difference_seconds: float
@@ -49,6 +51,8 @@ class Record(msgspec.Struct, kw_only=True):
     """None before it is read, and after a cancelled reconcile: then only what is stored shows which changes were made."""
     continued: Continued | None = None
     """The last recommendation was made again; the memory itself is changed when it is needed."""
+    continues_until_seconds: float = -math.inf
+    """A reconcile until then, by the monotonic clock, continues the memory; a later one resumes it as after a restart."""
     target: TargetScale | None = None
     """As it was read last; it may have changed since."""
     scale: ScaleCopy | None = None
@@ -105,7 +109,10 @@ class Record(msgspec.Struct, kw_only=True):
         return False
 
     def with_memory_only(self) -> "Record":
-        """After this process has stopped to reconcile it: the rest may change without its knowledge."""
+        """After this process has stopped to reconcile it: the rest may change without its knowledge.
+
+        If it reconciles it again, the memory is resumed as after a restart.
+        """
         return Record(
             uid=self.uid,
             memory=self.memory,

@@ -60,8 +60,10 @@ High == 2
 History == [high: 0..ReconcilesMax, last: {Low, High}, at: 0..ReconcilesMax, replicas: {Low, High}]
 Nothing == [high |-> 0, last |-> Low, at |-> 0, replicas |-> 0]
 
-\* What a replica knows of an autoscaler: `is` none, unread, or kept. `put` is what is stored, or will be.
-Unknown == [is |-> "none", high |-> 0, last |-> Low, put |-> Nothing, dirty |-> FALSE]
+\* What a replica knows of an autoscaler: `is` none, unread, kept, or left (kept from before it lost its Lease). `at` and `count`
+\* are of the last reconcile. `put` is what is stored, or will be.
+Unknown == [is |-> "none", high |-> 0, last |-> Low, at |-> 0, count |-> 0, put |-> Nothing, dirty |-> FALSE]
+Knows(of) == of.is \in {"kept", "left"}
 Unread == [Unknown EXCEPT !.is = "unread"]
 
 NoScaling == [is |-> "none"]
@@ -127,19 +129,24 @@ AfterShards(r, shards, mine) ==
 
 FirstFree == CHOOSE n \in Numbers \ Held: \A m \in Numbers \ Held: n <= m
 
+\* The number that r holds without knowing it, because a response was lost.
+Own(r) == {n \in Numbers: member[n] = Id(r)}
+Chosen(r) == IF Own(r) # {} THEN CHOOSE n \in Own(r): TRUE ELSE FirstFree
+MayJoin(r) == pc[r] = "joining" /\ (Own(r) # {} \/ Held # Numbers)
+
 \* The Lease of the first free member is acquired. (LeaderElection reads it again and writes it with its version.)
 _joined(r) ==
-    /\ pc[r] = "joining" /\ Held # Numbers
-    /\ member' = [member EXCEPT ![FirstFree] = Id(r)]
-    /\ number' = [number EXCEPT ![r] = FirstFree]
+    /\ MayJoin(r)
+    /\ member' = [member EXCEPT ![Chosen(r)] = Id(r)]
+    /\ number' = [number EXCEPT ![r] = Chosen(r)]
     /\ valid' = [valid EXCEPT ![r] = TRUE]
     /\ pc' = [pc EXCEPT ![r] = "following"]
-    /\ AfterMembers(r, {FirstFree}, Idle)
+    /\ AfterMembers(r, {Chosen(r)}, Idle)
     /\ UNCHANGED <<shard, replicas, memory, identity, owned, terms, known, problem, requests, clock, ended, faults, must, wrong>>
 
-\* It holds the Lease without knowing it, and tries the next one.
+\* It holds the Lease without knowing it, and finds it in the next LIST.
 _joined_unanswered(r) ==
-    /\ pc[r] = "joining" /\ Held # Numbers /\ Fault
+    /\ MayJoin(r) /\ Own(r) = {} /\ Fault
     /\ member' = [member EXCEPT ![FirstFree] = Id(r)]
     /\ AfterMembers(r, {FirstFree}, Idle)
     /\ UNCHANGED <<shard, replicas, memory, pc, identity, number, valid, owned, terms, known, problem, requests, clock, ended, must, wrong>>
@@ -190,7 +197,7 @@ IsDrained(r, shards) == Has("drain") => \A s \in shards \cap Scaled: scaling[r][
 IsStored(r) == \A s \in Scaled: storing[r][s] = NoStoring /\ (known[r][s].dirty => ~valid[r])
 
 \* What an owner knew that stored it and gave it up. It must not be forgotten.
-Passed(r, shards) == [s \in Scaled |-> IF s \in shards /\ known[r][s].is = "kept" /\ valid[r]
+Passed(r, shards) == [s \in Scaled |-> IF s \in shards /\ Knows(known[r][s]) /\ valid[r]
                                        THEN Max(must[s], known[r][s].high) ELSE must[s]]
 
 \* What r does not own any more is forgotten, and `released` of it is released: of what was owned by the version that its
@@ -291,7 +298,8 @@ _renew_fails(r) ==
     /\ valid' = [valid EXCEPT ![r] = FALSE]
     /\ UNCHANGED <<server, requests, pc, identity, number, owned, todo, terms, known, problem, clock, ended, must, wrong>>
 
-\* LeaderElection.lead: the Lease is lost and the work has ended. A new identity joins; what is remembered stays.
+\* LeaderElection.lead: the Lease is lost and the work has ended. A new identity joins; what is remembered stays, and is resumed as
+\* what another process has stored.
 lead(r) ==
     /\ IsMember(r) /\ ~valid[r] /\ IsDrained(r, Shards)
     /\ \A s \in Scaled: storing[r][s] = NoStoring
@@ -300,7 +308,8 @@ lead(r) ==
     /\ number' = [number EXCEPT ![r] = 0]
     /\ owned' = [owned EXCEPT ![r] = {}]
     /\ todo' = [todo EXCEPT ![r] = Idle]
-    /\ UNCHANGED <<server, requests, valid, terms, known, problem, clock, ended, faults, must, wrong>>
+    /\ known' = [known EXCEPT ![r] = [s \in Scaled |-> IF @[s].is = "kept" THEN [@[s] EXCEPT !.is = "left"] ELSE @[s]]]
+    /\ UNCHANGED <<server, requests, valid, terms, problem, clock, ended, faults, must, wrong>>
 
 \* SIGTERM.
 stop(r) ==
@@ -378,7 +387,7 @@ KeptUntil(r, s, made, count, until) ==
         isUrgent == ~isAlike /\ before.put # Nothing /\ before.put.replicas # count
         isSent == isUrgent /\ ~problem[r] /\ storing[r][s] = NoStoring /\ MayWrite(r, s)
     IN
-    /\ known' = [known EXCEPT ![r][s] = [is |-> "kept", high |-> made.high, last |-> made.last, put |-> put,
+    /\ known' = [known EXCEPT ![r][s] = [is |-> "kept", high |-> made.high, last |-> made.last, at |-> made.at, count |-> count, put |-> put,
                                          dirty |-> (before.dirty \/ ~isAlike) /\ ~isSent]]
     /\ storing' = IF isSent THEN [storing EXCEPT ![r][s] = [is |-> "sent", by |-> Id(r), history |-> put]] ELSE storing
 Kept(r, s, made, count) == KeptUntil(r, s, made, count, ended)
@@ -393,7 +402,9 @@ Repeated(r, s, made, until) ==
 reconcile(r, s, recommended, until) ==
     LET t == clock + 1
         before == Read(r, s)
-        high == IF before.is = "kept" THEN before.high ELSE Restored(before.put, replicas[s], t, until)
+        left == [high |-> before.high, last |-> before.last, at |-> before.at, replicas |-> before.count]
+        high == IF before.is = "kept" THEN before.high
+                ELSE Restored(IF before.is = "left" THEN left ELSE before.put, replicas[s], t, until)
         desired == IF recommended = High \/ (replicas[s] = High /\ high > until) THEN High ELSE Low
         made == [high |-> IF recommended = High THEN t ELSE high, last |-> recommended, at |-> t, replicas |-> 0]
     IN
@@ -465,7 +476,7 @@ Written(r, s) ==
 
 \* MemoryStore._write: after a conflict it is written again, with the new version.
 Conflicting(r, s) == [q \in Replicas |->
-    IF q # r /\ storing[q][s].is = "sent" /\ known[q][s].is = "kept" THEN [known[q] EXCEPT ![s].dirty = TRUE] ELSE known[q]]
+    IF q # r /\ storing[q][s].is = "sent" /\ Knows(known[q][s]) THEN [known[q] EXCEPT ![s].dirty = TRUE] ELSE known[q]]
 
 stored(r, s) ==
     /\ Written(r, s)
@@ -476,7 +487,7 @@ stored(r, s) ==
 \* The response is lost, or the request is.
 store_unanswered(r, s) ==
     /\ pc[r] # "down" /\ storing[r][s].is = "sent" /\ Fault
-    /\ LET unstored(before) == [before EXCEPT ![r][s].dirty = (@ \/ before[r][s].is = "kept")] IN
+    /\ LET unstored(before) == [before EXCEPT ![r][s].dirty = (@ \/ Knows(before[r][s]))] IN
        \/ Written(r, s) /\ known' = unstored(Conflicting(r, s))
        \/ /\ storing' = [storing EXCEPT ![r][s] = NoStoring]
           /\ known' = unstored(known)
@@ -511,7 +522,7 @@ Current(history) == [history EXCEPT !.high = Since(@), !.at = Since(@)]
 Relevant == <<member, shard, replicas, pc, identity, number, valid, owned, todo, terms, problem, late, clock, ended, faults, wrong,
     [s \in Scaled |-> <<Current(memory[s]), Since(must[s])>>],
     [r \in Replicas |-> [s \in Scaled |-> <<
-        [known[r][s] EXCEPT !.high = Since(@), !.put = Current(@)],
+        [known[r][s] EXCEPT !.high = Since(@), !.at = Since(@), !.put = Current(@)],
         IF scaling[r][s] = NoScaling THEN NoScaling ELSE [scaling[r][s] EXCEPT !.made = Current(@)],
         IF storing[r][s] = NoStoring THEN NoStoring ELSE [storing[r][s] EXCEPT !.history = Current(@)]>>]]>>
 

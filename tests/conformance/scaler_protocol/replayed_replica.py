@@ -1,6 +1,7 @@
 """One replica of the real scaler, which goes on only where a trace says so."""
 
 import asyncio
+import math
 
 import msgspec
 
@@ -125,7 +126,7 @@ class Replica:
             self.connection,
             lambda namespace: None if self.membership.may_write(namespace) else "not the owner",
         )
-        reconciler = Reconciler(
+        self.reconciler = reconciler = Reconciler(
             Dependencies(
                 kube=kube,
                 scales=Scales(
@@ -199,5 +200,9 @@ class Replica:
         ]
 
     def reconcile(self, recommended):
+        record = self.reconciler._records.get(KEY)
+        if record is not None and record.continues_until_seconds > -math.inf:
+            # Those of the model are far apart. None is one after a time without reconciles, except after a lost Lease.
+            record.continues_until_seconds = math.inf
         self.measurements.readings = [ExternalValues((recommended * 10_000,))]
         self.controller.reconcile_at_once(KEY)
