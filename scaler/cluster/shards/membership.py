@@ -138,8 +138,11 @@ class Membership:
         while True:
             with self._reported():
                 found = await self._leases.read()
-                free = [number for number in range(MEMBERS_MAX) if number not in found.holders]
-                for number in free[:1]:
+                holders = found.holders
+                # The response to an earlier attempt may have been lost.
+                own = [number for number, holder in holders.items() if holder == identity]
+                free = [number for number in range(MEMBERS_MAX) if number not in holders]
+                for number in (own or free)[:1]:
                     election = self._election(member_name(self._name, number), identity)
                     if await election.acquire():
                         self._number = number

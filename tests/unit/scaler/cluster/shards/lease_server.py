@@ -35,7 +35,8 @@ class Connection:
     """Of one replica. `is_cut`: no request arrives; `loses_responses`: it arrives, and the response does not.
 
     `refused`: the name of a Lease that must not be written, if any; `changed`: of one that another client is always faster
-    to write. `listed_at_seconds` has the times of the LISTs. `hanging`: how many of the next requests never get a response.
+    to write. `listed_at_seconds` has the times of the LISTs. `hanging`: how many of the next requests never get a response. `loses_responses_to`:
+    the part of a name of Leases whose writes arrive, and their responses do not.
     """
 
     def __init__(self, server, seconds=0.0):
@@ -46,6 +47,7 @@ class Connection:
         self.refused = ""
         self.changed = ""
         self.hanging = 0
+        self.loses_responses_to = ""
         self.listed_at_seconds = []
 
     async def get(self, path, params=None, *, accept=JSON):
@@ -91,6 +93,8 @@ class Connection:
     async def _written(self, document):
         answer = self.server.store(document)
         self.server.writes.append(document["metadata"]["name"])
+        if self.loses_responses_to and self.loses_responses_to in document["metadata"]["name"]:
+            raise Unavailable("connection reset")
         return await self._answered(answer)
 
     async def _travel(self):

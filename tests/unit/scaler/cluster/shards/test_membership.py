@@ -212,6 +212,21 @@ def test_a_claim_whose_response_was_lost_is_made_again():
     virtual_time.run(scenario())
 
 
+def test_a_replica_that_joined_without_a_response_holds_one_number():
+    async def scenario():
+        server = LeaseServer()
+        a, b = Replica(server, "a"), Replica(server, "b")
+        b.connection.loses_responses_to = "-member-"
+        await virtual_time.passes(5)
+        assert len([each for each in server.named("-member-").values() if each[0] == "b"]) == 1
+        b.connection.loses_responses_to = ""
+        await virtual_time.passes(10)
+        assert_shared(a, b)
+        assert len(server.named("-member-")) == 2
+
+    virtual_time.run(scenario())
+
+
 @pytest.mark.parametrize("part", ["-member-0", "-shard-", "scaler"])
 def test_leases_that_a_user_deletes_are_created_again(part):
     async def scenario():
