@@ -47,6 +47,7 @@ class Reconciling:
         self._settings = settings
         self._initial_lists = initial_lists
         self._is_synced = False
+        self._syncing = asyncio.Lock()
         self._active: set[int] = set()
         self._remembered: set[int] = set()
 
@@ -65,9 +66,32 @@ class Reconciling:
 
     async def synced(self) -> None:
         """Wait for the first LIST of everything that is watched, once."""
-        if not self._is_synced:
-            await self._watches.synced()
-            self._is_synced = True
+        async with self._syncing:
+            if not self._is_synced:
+                await self._watches.synced()
+                self._is_synced = True
+
+    async def completed(self) -> None:
+        """Reconcile in namespaces that could not be listed at the start, each as soon as it has been listed."""
+        await self.synced()
+        async with asyncio.TaskGroup() as group:
+            for namespace in self._watches.refused_namespaces():
+                group.create_task(self._completed(namespace), name=f"namespace {namespace}")
+
+    async def _completed(self, namespace: str) -> None:
+        log.warning(
+            "namespace %s is not scaled: %s. If it was deleted, remove it from --namespace (watchNamespaces of the chart);"
+            " otherwise grant the permission",
+            namespace,
+            self._watches.refusal(namespace),
+        )
+        await self._watches.completed(namespace)
+        log.info(
+            "the objects of namespace %s have been listed: it is scaled from now on", namespace
+        )
+        for each in self._found(namespace.__eq__):
+            if self._is_active(each):
+                self._enqueue(each)
 
     async def run(self) -> None:
         """Reconcile until cancelled. Then reconciles in progress have ended, and their memories are stored."""
@@ -100,7 +124,7 @@ class Reconciling:
         self._active |= shards
         self._show_share()
         log.info("reconciling %d %s objects", sum(1 for _ in self.autoscalers()), self._kind.kind)
-        found = self._found(in_shards)
+        found = [each for each in self._found(in_shards) if self._is_active(each)]
         if self._initial_lists is not None and not continues:
             self._initial_lists.begin(found, self._watches.autoscalers)
         is_taken_over = shards != ALL_SHARDS
@@ -144,7 +168,8 @@ class Reconciling:
         return {each.metadata.uid: each.metadata.namespace for each in self._found(includes)}
 
     def _is_active(self, autoscaler: Autoscaler) -> bool:
-        return shard_of(autoscaler.metadata.namespace) in self._active
+        namespace = autoscaler.metadata.namespace
+        return shard_of(namespace) in self._active and self._watches.is_complete(namespace)
 
     def _enqueue(self, autoscaler: Autoscaler, within_seconds: float = math.inf) -> None:
         self._controller.enqueue(

@@ -160,6 +160,8 @@ class Scaler:
             self._inputs.start(self._background)
             self._background.start(self._write_events(), name="events")
             self._background.start(self._scale(), name="scale")
+            late = self._reconciling.completed()
+            self._background.start(late, name="namespaces", may_end=True)
             await _any_set(stop, self._background.failed)
             log.info("shutting down: finishing reconciles in progress")
             await server.stop()
@@ -235,7 +237,9 @@ class Scaler:
             self._clients.requests,
             namespace=self._lease_namespace,
             period_seconds=self._options.settings.sync_period_seconds,
-            watches=lambda namespace: not namespaces or namespace in namespaces,
+            watches=lambda namespace: (
+                (not namespaces or namespace in namespaces) and self._watches.is_complete(namespace)
+            ),
             may_write=lambda namespace: not self._refusal(namespace),
         )
 

@@ -48,6 +48,7 @@ class Watches:
         """`namespaces`: empty for all. `on_change` is called for every change of an autoscaler, and `on_crash`
         when one object cannot be kept because of a bug. `on_watch` is called whenever a watch of the autoscalers was accepted."""
         self._on_change = on_change
+        self._is_limited = bool(namespaces)
         self.selectors = Selectors()
         self.rivals = Targets()
         self._follow = self.rivals.follow(kind.kind)
@@ -82,6 +83,10 @@ class Watches:
             *self.pods.caches,
             *self._hpas,
         )
+        self._needed: dict[str, list[AnyCache]] = {}
+        needed: tuple[AnyCache, ...] = (*self.autoscalers.caches, *self.pods.caches)
+        for cache in needed:
+            self._needed.setdefault(namespace_of(cache.path), []).append(cache)
         for cache in scaled_by:
             self._by_namespace.setdefault(namespace_of(cache.path), []).append(cache)
 
@@ -92,11 +97,15 @@ class Watches:
         return (*self.autoscalers.caches, *self.pods.caches, *self._hpas, *calendars)
 
     async def synced(self) -> None:
-        """Wait until every cache is complete. HPAs that the client may not list are not waited for."""
-        for autoscalers in self.autoscalers.caches:
-            await autoscalers.synced()
-        for pods in self.pods.caches:
-            await pods.synced()
+        """Wait until every cache is complete. HPAs that the client may not list are not waited for.
+
+        If the scaler is limited to namespaces, it does not wait for one in which it may not list, as after its deletion.
+        """
+        for each in (one for needed in self._needed.values() for one in needed):
+            if self._is_limited:
+                await each.listed_unless_forbidden()
+            else:
+                await each.synced()
         await self._calendars_synced()
         for hpas in self._hpas:
             if not await hpas.listed_unless_forbidden():
@@ -114,6 +123,27 @@ class Watches:
                 for each in caches:
                     await each.listed_unless_forbidden()
 
+    def is_complete(self, namespace: str) -> bool:
+        """Whether the autoscalers and the pods of the namespace have been listed."""
+        return all(each.is_synced for each in self._needed_in(namespace))
+
+    def refused_namespaces(self) -> list[str]:
+        """Those of the scaler's namespaces in which it may not list autoscalers or pods, and never could."""
+        return [each for each in self._needed if each and self.refusal(each)]
+
+    async def completed(self, namespace: str) -> None:
+        """Wait until the autoscalers and the pods of the namespace have been listed."""
+        for each in self._needed_in(namespace):
+            await each.synced()
+
+    def refusal(self, namespace: str) -> str | None:
+        """What may not be listed there, and why."""
+        refused = (each for each in self._needed_in(namespace) if each.is_refused)
+        return next((f"{each.path} cannot be listed: {each.last_error}" for each in refused), None)
+
+    def _needed_in(self, namespace: str) -> Sequence[AnyCache]:
+        return self._needed.get(namespace, ()) if self._is_limited else self._needed[""]
+
     def calendars_of(self, autoscaler: Autoscaler) -> tuple[FoundCalendar, ...]:
         """The calendars that its schedules refer to."""
         return self.calendars.referenced_by(autoscaler) if self.calendars else ()
@@ -121,8 +151,9 @@ class Watches:
     def checks(self) -> tuple[Check, ...]:
         """The checks of /readyz."""
         return (
-            Check("autoscalers", lambda: _not_synced(self.autoscalers.caches)),
-            Check("pods", lambda: _not_synced(self.pods.caches)),
+            Check("autoscalers", lambda: self._not_synced(self.autoscalers.caches)),
+            Check("pods", lambda: self._not_synced(self.pods.caches)),
+            Check("namespaces", self._namespaces_problem, informs=True),
             Check("cache-age", self._age_problem, informs=True),
         )
 
@@ -138,6 +169,26 @@ class Watches:
         """Why the objects of a namespace may be too old to scale down by; None while they are not."""
         everywhere = self._by_namespace.get("", [])
         return self._outdated([*everywhere, *self._by_namespace.get(namespace, [])])
+
+    def _not_synced(
+        self, caches: Sequence[WatchCache[Autoscaler]] | Sequence[WatchCache[Pod]]
+    ) -> str | None:
+        """What is missing before the first decision. A cache that is merely old does not fail readiness.
+
+        Nor does a namespace in which the scaler may not list, as long as there is another one.
+        """
+        is_somewhere = self._is_limited and any(each.is_synced for each in caches)
+        for cache in caches:
+            if not cache.is_synced and not (is_somewhere and cache.is_refused):
+                reason = cache.last_error or "the first LIST is in progress"
+                return f"{cache.path} has not been listed yet: {reason}"
+        return None
+
+    def _namespaces_problem(self) -> str | None:
+        refused = self.refused_namespaces()
+        if not refused:
+            return None
+        return f"namespace {refused[0]} is not scaled: {self.refusal(refused[0])}"
 
     def _age_problem(self) -> str | None:
         return self._outdated(self.caches)
@@ -164,12 +215,3 @@ def namespace_of(path: str) -> str:
     """The namespace of a watched path; empty for all namespaces."""
     before, marker, rest = path.partition("/namespaces/")
     return rest.partition("/")[0] if marker and before else ""
-
-
-def _not_synced(caches: Iterable[WatchCache[Autoscaler]] | Iterable[WatchCache[Pod]]) -> str | None:
-    """What is missing before the first decision. A cache that is merely old does not fail readiness."""
-    for cache in caches:
-        if not cache.is_synced:
-            reason = cache.last_error or "the first LIST is in progress"
-            return f"{cache.path} has not been listed yet: {reason}"
-    return None

@@ -148,6 +148,11 @@ class WatchCache(Generic[T]):
         """Whether the first LIST is complete."""
         return self._synced.is_set()
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether there was no LIST yet, because the client may not list."""
+        return self._listed_or_refused.is_set() and not self.is_synced
+
     async def synced(self) -> None:
         """Wait for the first LIST."""
         await self._synced.wait()

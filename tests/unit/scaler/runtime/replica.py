@@ -87,18 +87,18 @@ class RecordedLists:
 class Replica:
     """Everything but the Leases."""
 
-    def __init__(self, server: Server, *, minor: int = 37) -> None:
+    def __init__(self, server: Server, *, minor: int = 37, hpas=None, namespaces=()) -> None:
         self.settings = Settings(upstream=upstream_of(minor))
         self.reconciled: list[str] = []
         self.times: list[tuple[str, float]] = []
         self.is_slow = False
         self.lists = RecordedLists()
         self.telemetry = Telemetry(shards=SHARDS)
-        self.hpas = ListedHpas()
+        self.hpas = hpas or ListedHpas()
         self.watches = Watches(
             self.hpas,
             HORIZONTAL_POD_AUTOSCALERS,
-            (),
+            namespaces,
             on_change=self._changed,
             on_crash=lambda: None,
         )

@@ -84,3 +84,16 @@ async def test_events_that_find_no_space_are_counted(started):
         "loadline_scaler_events_dropped_total", {"type": "Warning", "reason": "queue_full"}
     )
     assert dropped == 3
+
+
+async def test_memories_of_a_namespace_that_cannot_be_listed_are_not_taken_for_those_of_deleted_hpas(
+    started,
+):
+    scaler = await started("--watch=horizontalpodautoscalers", "--namespace=shop,bank")
+    assert scaler._store is not None
+    for each in scaler._watches.caches:
+        if "/shop/" in each.path:
+            each._synced.set()
+    assert scaler._store._watches("shop")
+    assert not scaler._store._watches("bank")
+    assert not scaler._store._watches("other")
