@@ -2,14 +2,15 @@
 
 A request is evaluated once per round, however many clients watch it, and through the same path as a GET: so equal queries are
 sent once, and wide queries answer many requests. What no other request shares costs Prometheus a query per round, so the
-number of such requests is limited; a client sends a GET for the others. It does so too for a request that takes long, and for
-those of a backend that answers none: a round must not wait for them.
+number of such queries is limited; a client sends a GET for the others. It does so too for a request that takes long, and for
+those of a backend that answers none: a round must not wait for them (`adapter.watching.sources`).
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Set
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from http import HTTPStatus
 from typing import Final, Protocol
 
 import msgspec
@@ -18,9 +19,18 @@ from adapter import telemetry
 from adapter.answer.answering import AnswerDocument
 from adapter.answer.metric_paths import KnownRequest
 from adapter.answer.observer import AnswerObserver
+from adapter.answer.query_plan import requested_names
 from adapter.caches import STREAMS_BYTES
-from adapter.model import BackendRef, MetricQuery, MetricRequest, UsageQuery
+from adapter.model import (
+    CustomMetricRequest,
+    MetricQuery,
+    MetricRequest,
+    Offer,
+    Plan,
+    UsageQuery,
+)
 from adapter.watching.byte_budget import ByteBudget
+from adapter.watching.sources import REFUSED_SECONDS, NotEvaluated, OwnQueries, Source, Sources
 from adapter.watching.waiting_limit import WaitingLimit
 from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
 from wire.api.external_metrics import ExternalMetricValueList
@@ -32,13 +42,15 @@ PERIOD_SECONDS: Final = 1.1
 PERIOD_SECONDS_MIN: Final = 0.3
 """Between the beginnings of two rounds, if the second one is for new samples."""
 OWN_QUERIES_MAX: Final = 10
-"""How many requests may have a query of their own in each round: about nine queries a second, as 140 autoscalers send them with 15 s."""
+"""How many different queries may be sent to a backend in each round that are not for all requests of a rule: about nine a second, as 140
+autoscalers send them with 15 s."""
+OWN_QUERY_ROUNDS: Final = 3
+"""A request beyond that limit in so many rounds, one after the other, is not evaluated for a while. After a reload, wide queries begin in
+the second round."""
 ANSWER_SECONDS: Final = 2.0
 """How long a round waits for a request. A client uses a stream for at most 5 s after the beginning of the last round that has ended."""
 SLOW_FAILURE_RATIO: Final = 0.25
 """After this part of that time, a failure is like no answer: the timeout of a backend may be shorter than a round waits."""
-REFUSED_SECONDS: Final = 60.0
-"""How long a request is not evaluated that is beyond a limit."""
 WATCHED_BYTES: Final = 1_500
 """What a watched request takes beside its response, roughly."""
 COPIES: Final = 3
@@ -71,7 +83,7 @@ class RoundListener(Protocol):
 class Watched:
     """A request, and its newest response. `version` changes with the response; 0 before the first."""
 
-    __slots__ = ("body", "code", "has_new_user", "has_own_query", "known", "refused_until_seconds", "size_bytes", "users", "values", "version")  # fmt: skip
+    __slots__ = ("body", "code", "crowded_rounds", "has_new_user", "known", "refused_until_seconds", "size_bytes", "users", "values", "version")  # fmt: skip
 
     def __init__(self, known: KnownRequest) -> None:
         self.known = known
@@ -81,7 +93,8 @@ class Watched:
         self.code = 0
         self.body = b""
         self.values: object = None
-        self.has_own_query = False
+        self.crowded_rounds = 0
+        """In how many, one after the other, its own query was beyond the limit."""
         self.refused_until_seconds = float("-inf")
         self.size_bytes = WATCHED_BYTES
 
@@ -123,16 +136,13 @@ class Rounds:
         self.budget = budget or ByteBudget(STREAMS_BYTES)
         self._answer = answer
         self._period_seconds = period_seconds
-        self._own_queries_max = own_queries_max
+        self._own_queries = OwnQueries(own_queries_max)
+        self._sources = Sources()
         self._answer_seconds = answer_seconds
         self._monotonic = monotonic
         self._busy_seconds = busy_seconds
         self._next_samples = next_samples
         self._watched: dict[MetricRequest, Watched] = {}
-        self._answered_at: dict[BackendRef, float] = {}
-        """When each backend has answered a request in this round last."""
-        self._hung: set[BackendRef] = set()
-        """Those that have answered none while a request has waited its time."""
         self._listeners: set[RoundListener] = set()
         self._has_listeners = asyncio.Event()
 
@@ -194,14 +204,13 @@ class Rounds:
         listeners = tuple(self._listeners)
         for listener in listeners:
             listener.round_begins()
-        self._answered_at.clear()
-        self._hung.clear()
+        self._sources.round_begins()
+        self._own_queries.round_begins()
         now_seconds = self._monotonic()
         due = iter(
             [each for each in self._watched.values() if each.refused_until_seconds <= now_seconds]
         )
         await asyncio.gather(*(self._evaluate_all(due) for _ in range(CONCURRENT)))
-        self._refuse_own_queries()
         for listener in listeners:
             listener.round_ended()
 
@@ -215,24 +224,35 @@ class Rounds:
                     slice_ends_at = self._monotonic() + SLICE_SECONDS
 
     async def _evaluate(self, watched: Watched, limit: WaitingLimit) -> None:
-        steps, began_at_seconds = _Steps(self._hung), self._monotonic()
+        began_seconds = self._monotonic()
+        steps = _Steps(watched.known.request, self._sources, self._own_queries, self._monotonic)
+        failure_code = 0
         try:
             limit.begin()
             document = await self._answer(watched.known, steps)
             watched.become(200, _values(document), lambda: msgspec.json.encode(document))
-        except (asyncio.CancelledError, _BackendHangs) as error:
-            if isinstance(error, asyncio.CancelledError) and not limit.was_exceeded():
+        except NotEvaluated as error:
+            self._refuse(watched, error)
+            return
+        except _Crowded:
+            self._refuse_crowded(watched)
+            return
+        except asyncio.CancelledError:
+            if not limit.was_exceeded():
                 raise
-            self._refuse_slow(watched, steps.backend, began_at_seconds)
+            self._refuse(watched, self._sources.waited(steps.source, began_seconds))
             return
         except StatusError as error:
-            if self._monotonic() - began_at_seconds > self._answer_seconds * SLOW_FAILURE_RATIO:
-                self._refuse_slow(watched, steps.backend, began_at_seconds)
+            if self._monotonic() - began_seconds > self._answer_seconds * SLOW_FAILURE_RATIO:
+                self._refuse(watched, self._sources.waited(steps.source, began_seconds))
                 return
+            failure_code = error.code
             _fail(watched, error)
         except Unavailable as error:
+            failure_code = HTTPStatus.SERVICE_UNAVAILABLE
             _fail(watched, as_status(error))
         except Exception:
+            failure_code = HTTPStatus.INTERNAL_SERVER_ERROR
             telemetry.CRASHES.inc()
             log.exception("a watched metric cannot be evaluated: %s", watched.known.request)
             _fail(
@@ -240,9 +260,8 @@ class Rounds:
             )
         finally:
             limit.end()
-        if steps.backend is not None:
-            self._answered_at[steps.backend] = self._monotonic()
-        watched.has_own_query = steps.has_own_query
+        watched.crowded_rounds = 0
+        steps.ended(failure_code, began_seconds)
         self._count(watched)
 
     def _count(self, watched: Watched) -> None:
@@ -263,57 +282,74 @@ class Rounds:
         watched.size_bytes += more
         return True
 
-    def _refuse_slow(
-        self, watched: Watched, backend: BackendRef | None, began_at_seconds: float
-    ) -> None:
-        """If its backend has answered nothing else meanwhile, no other request waits for it either."""
-        if (
-            backend is not None
-            and self._answered_at.get(backend, float("-inf")) <= began_at_seconds
-        ):
-            self._hung.add(backend)
-        seconds = self._answer_seconds
-        self._refuse(watched, f"Prometheus did not answer within {seconds:g} s: send a GET")
+    def _refuse(self, watched: Watched, error: NotEvaluated) -> None:
+        watched.refused_until_seconds = self._monotonic() + error.seconds
+        watched.crowded_rounds = 0
+        _fail(watched, failure(429, f"{error.why}, so this one is not watched: send a GET"))
 
-    def _refuse(self, watched: Watched, message: str) -> None:
-        watched.refused_until_seconds = self._monotonic() + REFUSED_SECONDS
-        watched.has_own_query = False
-        _fail(watched, failure(429, message))
-
-    def _refuse_own_queries(self) -> None:
-        """Those that were watched first stay."""
-        own = [each for each in self._watched.values() if each.has_own_query]
-        limit = self._own_queries_max
-        for each in own[limit:]:
-            self._refuse(
-                each,
-                f"more than {limit} watched metrics need a query of their own, so this one is not watched: send a GET instead",
-            )
+    def _refuse_crowded(self, watched: Watched) -> None:
+        rounds = watched.crowded_rounds + 1
+        limit = self._own_queries.plans_max
+        why = f"more than {limit} queries of watched metrics are for one metric each"
+        is_last = rounds >= OWN_QUERY_ROUNDS
+        self._refuse(watched, NotEvaluated(why, REFUSED_SECONDS if is_last else 0.0))
+        watched.crowded_rounds = 0 if is_last else rounds
 
 
-class _BackendHangs(Exception):
-    """The request would wait for a backend that answers nothing."""
+class _Crowded(Exception):
+    """The request needs a query of its own, and there is no place for it."""
 
 
 class _Steps(AnswerObserver):
-    """Which backend is queried, and whether the answer needed a query of its own, which may have failed."""
+    """What a request waits for, and that it has a query of its own only within the limit."""
 
     explains = False
 
-    def __init__(self, hung: Set[BackendRef]) -> None:
-        """Nothing is requested from a backend of `hung`."""
-        self._hung = hung
-        self.backend: BackendRef | None = None
-        self.has_own_query = False
+    def __init__(
+        self,
+        request: MetricRequest,
+        sources: Sources,
+        own_queries: OwnQueries,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._request = request
+        self._sources = sources
+        self._own_queries = own_queries
+        self._monotonic = monotonic
+        self._plan: Plan | None = None
+        self.source: Source | None = None
+
+    def rule_chosen(self, offer: Offer) -> None:  # noqa: ARG002
+        request = self._request
+        if isinstance(request, CustomMetricRequest) and requested_names(request) is None:
+            self._wait_for(str(request.resource))
+
+    def objects_matched(self, names: Sequence[str]) -> None:  # noqa: ARG002
+        if self.source is not None:
+            self._sources.succeeded(self.source, self._monotonic())
 
     def query_built(self, query: MetricQuery | UsageQuery) -> None:
         if isinstance(query, MetricQuery):
-            self.backend = query.plan.backend
-            if self.backend in self._hung:
-                raise _BackendHangs
+            self._plan = query.plan
+            self._wait_for(query.plan.backend)
 
     def needs_own_query(self) -> None:
-        self.has_own_query = True
+        if self._plan is not None and not self._own_queries.admits(self._plan):
+            raise _Crowded
+
+    def ended(self, failure_code: int, began_seconds: float) -> None:
+        """There is a response, or a failure with a code."""
+        if self.source is None:
+            return
+        now_seconds = self._monotonic()
+        if failure_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            self._sources.failed(self.source, began_seconds, now_seconds)
+        else:
+            self._sources.succeeded(self.source, now_seconds)
+
+    def _wait_for(self, source: Source) -> None:
+        self._sources.check(source, self._monotonic())
+        self.source = source
 
 
 def too_large() -> StatusError:

@@ -24,7 +24,6 @@ from adapter.watching.rounds import (
     ANSWER_SECONDS,
     CONCURRENT,
     PAUSE_SECONDS_MAX,
-    REFUSED_SECONDS,
     Rounds,
 )
 from tests.fakes import virtual_time
@@ -46,6 +45,12 @@ def document(value, second=0, labels=None):
     return ExternalMetricValueList(items=[value])
 
 
+def query_of(metric, backend="default"):
+    rule = parse_configuration(f"metrics: [{{name: {metric}, query: up}}]").rules[0]
+    plan = Plan(metric, BackendRef(backend))
+    return MetricQuery(plan=plan, rows=Rows(), contract=rule.contract, rule=rule.path)
+
+
 class FakeAnswers:
     """Responds with what the test has set for a metric; counts the requests."""
 
@@ -55,11 +60,13 @@ class FakeAnswers:
         self.requested = []
 
     async def answer(self, requested, observer):
-        self.requested.append(requested.request.metric)
-        response = self.responses.get(requested.request.metric, document("1"))
+        metric = requested.request.metric
+        self.requested.append(metric)
+        observer.query_built(query_of(metric))
+        response = self.responses.get(metric, document("1"))
         if isinstance(response, Exception):
             raise response
-        if requested.request.metric in self.alone:
+        if metric in self.alone:
             observer.needs_own_query()
         return response
 
@@ -161,20 +168,6 @@ async def test_a_bug_in_one_evaluation_does_not_end_the_others(response):
     assert telemetry.CRASHES._value.get() == before + 1
 
 
-async def test_beyond_the_limit_requests_with_their_own_query_are_refused_and_tried_again_later():
-    world = World(own_queries_max=1)
-    world.answers.alone = {"a", "b"}
-    first, second, shared = (world.rounds.watch(request(name)) for name in ("a", "b", "c"))
-    await world.rounds.round()
-    assert (first.code, second.code, shared.code) == (200, 429, 200)
-    await world.rounds.round()
-    assert world.answers.requested.count("b") == 1
-    world.seconds += REFUSED_SECONDS
-    world.answers.alone = {"a"}
-    await world.rounds.round()
-    assert second.code == 200
-
-
 async def test_while_prometheus_fails_no_more_queries_than_the_limit_are_sent_in_each_round():
     [rule] = parse_configuration(
         "externalRules: [{seriesQuery: queue, metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>})',"
@@ -207,12 +200,7 @@ class Hanging:
     async def answer(self, requested, observer):
         metric = requested.request.metric
         hangs = metric not in ("queue", "depth")
-        backend = BackendRef("hung" if hangs else "default")
-        rule = parse_configuration(f"metrics: [{{name: {metric}, query: up}}]").rules[0]
-        query = MetricQuery(
-            plan=Plan("up", backend), rows=Rows(), contract=rule.contract, rule=rule.path
-        )
-        observer.query_built(query)
+        observer.query_built(query_of(metric, "hung" if hangs else "default"))
         if hangs or metric in self.slow:
             self.waited.append(metric)
             await virtual_time.passes(self.timeout_seconds)
