@@ -55,6 +55,15 @@ class QueryFailed(Exception):
         super().__init__(f"Prometheus backend {backend!r} did not answer {query!r}: {cause}")
 
 
+class SeriesIncomplete(QueryFailed):
+    """Some of the stores behind a backend did not say which series they have; `series` are those of the others."""
+
+    def __init__(self, *, backend: str, match: str, why: str, series: Sequence[Series]) -> None:
+        cause = f"the list of series is not complete: {why}"
+        super().__init__(backend=backend, query=match, cause=cause, retryable=True, quotes=True)
+        self.series = series
+
+
 class Evaluator(Protocol):
     """Instant queries. A cache is an `Evaluator` that wraps an `Evaluator`."""
 
@@ -77,7 +86,10 @@ class SeriesIndex(Protocol):
         max_age_seconds: float,
         lane: Lane = Lane.AUTOSCALER,
     ) -> Sequence[Series]:
-        """The distinct (name, label names) of the series that `match` selected in the last `max_age_seconds`."""
+        """The distinct (name, label names) of the series that `match` selected in the last `max_age_seconds`.
+
+        Raises `SeriesIncomplete` if there may be more.
+        """
         ...
 
     async def label_sets(

@@ -26,7 +26,7 @@ from adapter.model import (
     Series,
     UnknownResource,
 )
-from adapter.ports import Catalog, QueryFailed, SeriesIndex
+from adapter.ports import Catalog, QueryFailed, SeriesIncomplete, SeriesIndex
 from adapter.promql.metric_query import equals
 from wire.api import custom_metrics, external_metrics, resource_metrics
 from wire.api.status import StatusError
@@ -170,6 +170,8 @@ class Explainer:
                     max_age_seconds=SEEN_SECONDS,
                     lane=Lane.COMMAND,
                 )
+            except SeriesIncomplete as error:
+                found[backend, name] = error.series
             except QueryFailed:
                 failed.add(backend)
         return found

@@ -2,7 +2,8 @@
 
 prometheus-adapter lists the series of all rules together: with one broken rule, or one slow response, no metric
 appears or disappears any more; and when Prometheus is down at the start it waits a whole interval. Here each distinct
-selector has a loop of its own, which keeps what it knew when a listing fails, and retries soon.
+selector has a loop of its own, which keeps what it knew when a listing fails or is not complete, and retries soon. Prometheus may
+have lost its samples, or have none yet: then a listing is repeated before what was known is dropped.
 """
 
 import asyncio
@@ -25,12 +26,17 @@ from adapter.model import (
     Rule,
     Series,
 )
-from adapter.ports import Prometheus, QueryFailed
+from adapter.ports import Prometheus, QueryFailed, SeriesIncomplete
 from adapter.promql.series_offers import Offers, SeriesKey, offers
 from adapter.promql.sorting import sorted_in_slices
 from wire.process.backoff import Backoff, BackoffLimits
 
 RETRIES = BackoffLimits(initial_seconds=1.0, max_seconds=30.0, jitter_ratio=0.0)
+
+CONFIRMED_AFTER_SECONDS = (30.0, 60.0)
+"""When a listing in doubt is repeated: after a failure, and if known series are missing, or all. A target is usually scraped every minute
+at least, so then its series are there.
+"""
 
 BUILD_PAUSE_RATIO = 4.0
 BUILD_PAUSE_MAX_SECONDS = 5.0
@@ -58,6 +64,13 @@ class Listing(msgspec.Struct):
     failure: QueryFailed | None = None
     """Why the last attempt failed; None when it succeeded or there was none."""
     attempts: int = 0
+    doubts: int = 0
+    """How many listings have been in doubt, one after the other; 0: the newest one counts."""
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether only some of the stores have responded to the last attempt."""
+        return isinstance(self.failure, SeriesIncomplete)
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,28 +233,47 @@ class DiscoveredCatalog:
         )
 
     async def _follow(self, selection: Selection) -> None:
-        backoff = Backoff(RETRIES)
+        relist_seconds = self._times.relist_seconds
+        retries = Backoff(RETRIES)
+        # Some stores may be missing for long, and the others send all they have each time.
+        incomplete = Backoff(
+            BackoffLimits(
+                initial_seconds=CONFIRMED_AFTER_SECONDS[0],
+                max_seconds=relist_seconds,
+                jitter_ratio=0.0,
+            )
+        )
+        listing = self.listings[selection]
         while True:
             await self._list(selection)
-            if self.listings[selection].failure is None:
-                backoff.reset()
-                await self._sleep(self._times.relist_seconds)
+            pause_seconds = relist_seconds
+            if listing.failure is not None:
+                backoff = incomplete if listing.is_incomplete else retries
+                pause_seconds = backoff.next_seconds()
             else:
-                await self._sleep(min(backoff.next_seconds(), self._times.relist_seconds))
+                retries.reset()
+                incomplete.reset()
+                if listing.doubts:
+                    pause_seconds = CONFIRMED_AFTER_SECONDS[listing.doubts - 1]
+            await self._sleep(min(pause_seconds, relist_seconds))
 
     async def _list(self, selection: Selection) -> None:
         listing = self.listings[selection]
         before, previous_failure = listing.series, listing.failure
         try:
-            listing.series = await self._prometheus.series(
+            found = await self._prometheus.series(
                 match=selection.series_query,
                 backend=selection.backend,
                 max_age_seconds=self._times.max_age_seconds,
             )
+            listing.series = await self._confirmed(listing, found)
             listing.failure = None
             listing.listed_at_seconds = self._now()
+        except SeriesIncomplete as error:
+            listing.failure, listing.doubts = error, 0
+            listing.series = await _union(before or (), error.series)
         except QueryFailed as error:
-            listing.failure = error
+            listing.failure, listing.doubts = error, 0
         except Exception as error:
             # A bug must not stop the listings of other rules.
             telemetry.CRASHES.inc()
@@ -252,13 +284,27 @@ class DiscoveredCatalog:
                 cause=f"an internal error occurred: {error!r}",
                 retryable=True,
             )
+            listing.doubts = 0
         self._count(selection, listing)
         _log_change(self._paths[selection], listing, previous_failure)
-        if not listing.failure and await _differ(before or (), listing.series or ()):
+        if listing.series is not before and await _differ(before or (), listing.series or ()):
             await self.rebuild()
         listing.attempts += 1
         if all(each.attempts for each in self.listings.values()):
             self._tried.set()
+
+    async def _confirmed(self, listing: Listing, found: Sequence[Series]) -> Sequence[Series]:
+        """What is known after a listing: what was known before stays while the listing is in doubt."""
+        known = listing.series
+        union = await _union(known or (), found)
+        if not listing.doubts:
+            is_missing = len(union) > len(found) or (known is None and not found)
+            listing.doubts = int(is_missing or listing.failure is not None)
+        elif listing.doubts < len(CONFIRMED_AFTER_SECONDS):
+            listing.doubts += 1
+        else:
+            listing.doubts = 0
+        return union if listing.doubts else found
 
     def _count(self, selection: Selection, listing: Listing) -> None:
         labels = (selection.backend.name, selection.series_query)
@@ -281,6 +327,19 @@ class DiscoveredCatalog:
         for path, problem in sorted(found - self._logged):
             log.warning("%s: %s", path, problem)
         self._logged = found
+
+
+async def _union(known: Sequence[Series], found: Sequence[Series]) -> Sequence[Series]:
+    """Those that were found last: of two series with one metric name the later one counts. In slices, as below."""
+    of_found: set[Series] = set()
+    for begin in range(0, len(found), SLICE):
+        of_found.update(found[begin : begin + SLICE])
+        await asyncio.sleep(0)
+    missing: list[Series] = []
+    for begin in range(0, len(known), SLICE):
+        missing += (each for each in known[begin : begin + SLICE] if each not in of_found)
+        await asyncio.sleep(0)
+    return [*missing, *found] if missing else found
 
 
 async def _differ(before: Sequence[Series], after: Sequence[Series]) -> bool:

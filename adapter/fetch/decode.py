@@ -64,6 +64,7 @@ class SeriesAnswer(Envelope, rename="camel", kw_only=True):
     """The response of `/api/v1/series`."""
 
     data: list[dict[str, str]] | None = None
+    is_partial: bool = False  # as of a query
 
 
 class ReadSamples(msgspec.Struct, rename="camel"):

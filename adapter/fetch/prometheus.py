@@ -31,7 +31,7 @@ from adapter.model import (
     Sending,
     Series,
 )
-from adapter.ports import QueryFailed
+from adapter.ports import QueryFailed, SeriesIncomplete
 from adapter.promql.row_selection import Index, filled
 from wire.process.single_flight import JOINED_SECONDS
 from wire.prometheus.access import Credentials
@@ -123,7 +123,7 @@ class PrometheusClient:
     async def series(
         self, *, match: str, max_age_seconds: float, lane: Lane = Lane.AUTOSCALER
     ) -> Sequence[Series]:
-        """The distinct shapes of the series, read piece by piece."""
+        """The distinct shapes of the series, read piece by piece. Raises `SeriesIncomplete`, too."""
         reader = decode.SeriesReader(held_bytes_max=self.backend.answer_bytes_max)
         feed = _json(reader.feed)
 
@@ -146,6 +146,12 @@ class PrometheusClient:
                         raise _refused(answer)
         except NoAnswer as error:
             raise self._failed(match, error) from error
+        missing = [text for text in answer.warnings or () if reports_missing_stores(text)]
+        if missing or answer.is_partial:
+            why = "; ".join(missing) or "some storage nodes did not answer"
+            raise SeriesIncomplete(
+                backend=self.backend.name, match=match, why=why, series=reader.shapes
+            )
         return reader.shapes
 
     async def label_sets(

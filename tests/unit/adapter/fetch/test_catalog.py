@@ -169,7 +169,9 @@ async def test_a_listing_that_fails_at_the_start_is_retried_soon(running):
     await listing.round()
     assert listing.catalog.custom(SERIES_ENTRY)
     assert listing.catalog.gaps() == []
-    assert listing.slept[-1] == 600.0
+    await listing.round()
+    await listing.round()
+    assert listing.slept[-3:] == [30.0, 60.0, 600.0], "it may have been too early for some series"
 
 
 @pytest.mark.deviation("rules-fail-alone")
@@ -204,15 +206,6 @@ async def test_listings_that_fail_and_the_last_that_did_not_are_exported(running
     await listing.round()
     await listing.round()
     assert exported() == (listed_at, 2)
-
-
-async def test_series_that_vanish_leave_the_list(running):
-    prometheus = FakePrometheus(series={"requests": [Series("requests", LABELS)]})
-    listing = running([rule()], prometheus)
-    await listing.catalog.tried()
-    prometheus.known_series["requests"] = []
-    await listing.round()
-    assert listing.catalog.custom_entries() == []
 
 
 async def test_a_new_configuration_starts_with_what_the_former_knew(running):
