@@ -8,8 +8,6 @@ from tests.fakes.adapter import FakePrometheus
 from tests.unit.adapter.fetch.canned import answer
 from tests.unit.adapter.fetch.test_catalog import DOWN, LABELS, RunningCatalog, rule
 
-pytestmark = pytest.mark.deviation("doubtful-listings")
-
 REQUESTS, ERRORS, LATENCY = (Series(name, LABELS) for name in ("requests", "errors", "latency"))
 
 
@@ -34,6 +32,7 @@ async def listed(listing, found):
     return names(listing), listing.slept[-1]
 
 
+@pytest.mark.deviation("doubtful-listings")
 async def test_series_that_vanish_leave_the_list_when_two_more_listings_lack_them(running):
     both, errors = ["errors", "requests"], ["errors"]
     assert await listed(running, [ERRORS]) == (both, 30.0)
@@ -62,6 +61,7 @@ async def test_a_new_prometheus_without_samples_is_listed_again_soon():
     listing.task.cancel()
 
 
+@pytest.mark.deviation("doubtful-listings")
 async def test_a_listing_that_is_not_complete_fails_and_drops_nothing(running):
     missing = SeriesIncomplete(backend="a", match="requests", why="store-1", series=[LATENCY])
     expected = ["errors", "latency", "requests"]
