@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from cachetools import LRUCache
-
 from adapter.model import Evaluation, Lane, Plan, ResultKind, Sending
 from adapter.model.scrapes import Scrapes
 from adapter.ports import Evaluator, QueryFailed
@@ -58,7 +56,8 @@ class KnownScrapes:
     ) -> None:
         self._evaluator = evaluator
         self._monotonic = monotonic
-        self._known: LRUCache[Plan, _Known] = LRUCache(PLANS_MAX)
+        self._known: dict[Plan, _Known] = {}
+        """The most recently evaluated last."""
         self._learning: SingleFlight[Plan, None] = SingleFlight()
 
     def of(self, plan: Plan) -> Scrapes | None:
@@ -82,9 +81,9 @@ class KnownScrapes:
             return  # The own query of a request.
         if max(len(evaluation.samples), evaluation.cost.samples or 0) > SAMPLES_MAX:
             return
-        known = self._known.get(plan)
-        if known is None:
-            known = self._known[plan] = _Known()
+        known = self._known[plan] = self._known.pop(plan, _Known())
+        if len(self._known) > PLANS_MAX:
+            del self._known[next(iter(self._known))]
         is_continuous = sent_seconds - known.evaluated_seconds <= CONTINUOUS_SECONDS
         known.evaluated_seconds = sent_seconds
         if is_continuous and sent_seconds >= known.learned_again_seconds:

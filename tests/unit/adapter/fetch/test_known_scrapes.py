@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from adapter.fetch.known_scrapes import KnownScrapes
+from adapter.fetch.known_scrapes import PLANS_MAX, KnownScrapes
 from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import FOR_AUTOSCALER, Cost, Evaluation, Freshness, Plan, Sample
 from adapter.ports import QueryFailed
@@ -198,3 +198,16 @@ def test_neither_the_own_query_of_a_request_nor_one_that_reads_very_much_is_obse
         return prometheus.observations
 
     assert virtual_time.run(scenario()) == 0
+
+
+def test_the_plans_that_were_evaluated_last_are_kept():
+    """Although all of them are read for the beginning of each round."""
+    scrapes = KnownScrapes(ScrapedPrometheus(), monotonic=lambda: 0.0)
+    plans = [Plan(f"m{number}", key_labels=("queue",)) for number in range(PLANS_MAX + 1)]
+    result = Evaluation(samples=(), evaluated_at_seconds=0.0)
+    for each in plans[:-1]:
+        scrapes.evaluated(each, result, sent_seconds=0.0)
+    scrapes.evaluated(plans[0], result, sent_seconds=100.0)
+    scrapes.next_visible(100.0)
+    scrapes.evaluated(plans[-1], result, sent_seconds=100.0)
+    assert (plans[0] in scrapes._known, plans[1] in scrapes._known) == (True, False)
