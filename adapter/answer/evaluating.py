@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from adapter.answer.observer import AnswerObserver
 from adapter.documents.refusals import about_query, metrics_not_fetched, shown
-from adapter.model import FOR_AUTOSCALER, Evaluation, Lane, MetricQuery, Plan, Sending
+from adapter.model import FOR_AUTOSCALER, Ages, Evaluation, Lane, MetricQuery, Plan, Sending
 from adapter.ports import Evaluator, QueryFailed
 from adapter.promql.ages import dated
 from adapter.promql.row_selection import selected
@@ -39,9 +41,15 @@ async def own_rows(
     )
     found = selected(evaluation, query.plan, query.rows, names)
     if query.ages:
-        found = dated(found, ages[0], query.ages.labels)
+        found = _dated(found, ages[0], query.ages)
     if observer.explains:
         if query.ages:
-            evaluation = dated(evaluation, ages[0], query.ages.labels)
+            evaluation = _dated(evaluation, ages[0], query.ages)
         observer.evaluated(query.plan, query.rows, evaluation)
     return found
+
+
+def _dated(evaluation: Evaluation, taken: Evaluation, ages: Ages) -> Evaluation:
+    """With the times of its samples. It is partial if they are: the ages of some rows are not known then."""
+    found = dated(evaluation, taken, ages.labels)
+    return msgspec.structs.replace(found, partial=found.partial or taken.partial)

@@ -222,7 +222,8 @@ def _about(
                 fix=_why_no_rows(query, request),
             )
         case Wrong.STALE:
-            age_seconds = now_seconds - min(row.timestamp_seconds for row in rows)
+            oldest_seconds = min(row.timestamp_seconds for row in rows)
+            age_seconds = evaluation.samples_now(now_seconds) - oldest_seconds
             return Finding(
                 step="value",
                 reason="StaleSample",

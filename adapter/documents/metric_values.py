@@ -67,7 +67,8 @@ def _read_objects(
         return dict.fromkeys(names, PARTIAL)
     label = query.rows.object_label
     rows = {row.labels.get(label, ""): row for row in usable_samples(evaluation, query)}
-    return {name: checked(rows.get(name), query.contract, now_seconds) for name in names}
+    samples_now = evaluation.samples_now(now_seconds)
+    return {name: checked(rows.get(name), query.contract, samples_now) for name in names}
 
 
 def _read_rows(
@@ -77,7 +78,8 @@ def _read_rows(
     rows = usable_samples(evaluation, query, scalar_allowed=True)
     if evaluation.partial and query.contract.on_partial is not Reaction.ACCEPT:
         return [PARTIAL]
-    return [checked(row, query.contract, now_seconds) for row in rows] or [EMPTY]
+    samples_now = evaluation.samples_now(now_seconds)
+    return [checked(row, query.contract, samples_now) for row in rows] or [EMPTY]
 
 
 def requested_of(request: CustomMetricRequest | ExternalMetricRequest) -> Requested:

@@ -147,7 +147,7 @@ EMPTY: Final = Trouble(Wrong.EMPTY, "no row")
 
 
 def checked(row: Sample | None, contract: SignalContract, now_seconds: float) -> Sample | Trouble:
-    """The row if its value is usable, or what is wrong with it."""
+    """The row if its value is usable, or what is wrong with it. `now_seconds`: by the clock of Prometheus, as the time of the row."""
     if row is None:
         return EMPTY
     if row.is_histogram:

@@ -314,6 +314,7 @@ class _Result:
         if answer.status != "success" or answer.data is None:
             raise _refused(answer)
         last = _samples(answer.data)
+        first = next(iter(self._samples or last), None)
         if not self._reader.is_undivided:
             await self._grow(ROW_BYTES * len(last))
         warnings = tuple(answer.warnings or ())
@@ -325,6 +326,7 @@ class _Result:
             warnings=warnings + tuple(answer.infos or ()),
             partial=answer.is_partial or any(reports_missing_stores(text) for text in warnings),
             cost=Cost(seconds=turn.seconds, samples=decode.samples_read(stats)),
+            clock_seconds=first.timestamp_seconds if first is not None else None,
         )
 
     async def _grow(self, size_bytes: int) -> None:

@@ -49,3 +49,11 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     partial: bool = False  # some of the stores behind the backend did not answer
     by_key: Mapping[tuple[str, ...], Sequence[Sample]] = {}
     cost: Cost = Cost()
+    clock_seconds: float | None = None
+    """When it was evaluated by the clock of Prometheus, which need not be right; None: not known, as without rows."""
+
+    def samples_now(self, now_seconds: float) -> float:
+        """`now_seconds` by the clock that has given the samples their times."""
+        if self.clock_seconds is None:
+            return now_seconds
+        return self.clock_seconds + now_seconds - self.evaluated_at_seconds

@@ -101,6 +101,37 @@ async def test_a_source_that_fell_silent_is_stale_although_the_query_still_answe
     assert "the newest sample is 61s old" in refused.message
 
 
+@pytest.mark.parametrize("ahead_seconds", [-300.0, 0.0, 60.0, 3_600.0])
+@pytest.mark.parametrize(("age_seconds", "code"), [(59.0, 200), (61.0, 500)])
+async def test_the_age_of_a_sample_is_by_the_clock_of_prometheus(ahead_seconds, age_seconds, code):
+    kept = contract(stale_after_seconds=60.0)
+    rule = NamedRule(path="metrics[0]", name="queue", query="sum(jobs)", contract=kept)
+    taken = 'max by () (timestamp({__name__="jobs"}))'
+    here_seconds = 1_000.0 + ahead_seconds
+    value = vector(({}, 7.0), at_seconds=1_000.0)
+    value = msgspec.structs.replace(value, evaluated_at_seconds=here_seconds)
+    ages = vector(({}, 1_000.0 - age_seconds), at_seconds=1_000.0)
+    prometheus = FakePrometheus({"sum(jobs)": value, taken: ages})
+    requested = answers(prometheus, FakeCatalog({}, {"queue": Offer(rule)}))
+    requested._now = lambda: here_seconds
+    if code == 200:
+        assert (await requested.external(external())).items
+    else:
+        refused = await refusal(requested.external(external()))
+        assert "the newest sample is 61s old" in refused.message
+
+
+async def test_a_value_whose_age_some_stores_do_not_say_is_partial():
+    kept = contract(stale_after_seconds=60.0)
+    rule = NamedRule(path="metrics[0]", name="queue", query="sum(jobs)", contract=kept)
+    taken = 'max by () (timestamp({__name__="jobs"}))'
+    ages = msgspec.structs.replace(vector(at_seconds=1_000.0), partial=True)
+    prometheus = FakePrometheus({"sum(jobs)": vector(({}, 7.0), at_seconds=1_000.0), taken: ages})
+    requested = answers(prometheus, FakeCatalog({}, {"queue": Offer(rule)}))
+    refused = await refusal(requested.external(external()))
+    assert "some stores did not answer" in refused.message
+
+
 async def test_an_answer_left_out_does_not_replace_the_last_good_one():
     kept = contract(on_empty=Reaction.OMIT, on_nan=Reaction.LAST, last_for_seconds=60.0)
     rule = NamedRule(path="metrics[0]", name="queue", query="q", contract=kept)

@@ -29,6 +29,7 @@ async def test_a_vector_is_understood_with_its_labels_values_and_times(server, c
     assert (first.labels, first.value, first.timestamp_seconds) == ({"pod": "a"}, 1.5, 1000.0)
     assert math.isnan(second.value)
     assert third.value == math.inf
+    assert evaluation.clock_seconds == 1000.0
 
 
 @pytest.mark.parametrize(
