@@ -65,7 +65,6 @@ class Transport:
         self._user_agent = user_agent
         self._headers = headers
         self._verb = verb
-        self._connect_seconds = connect_seconds
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         """By whether each of their requests has a new connection."""
         self._is_closed = False
