@@ -9,6 +9,7 @@ import yaml
 
 from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
 from adapter.config import ConfigError, load
+from adapter.config.document import first_document
 from adapter.diagnosis.rule_migration import NO_SERIES, MigratedRule
 from adapter.model.wording import some
 from adapter.runtime.migrating import migrated
@@ -19,6 +20,7 @@ from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import DISTRIBUTION
 from wire.process.event_loop import run
+from wire.process.go_yaml import value_of
 from wire.serving.options import ServingConfigError
 
 OK: Final = 0
@@ -52,7 +54,8 @@ def main(arguments: Sequence[str]) -> int:
     except (ConfigError, ConnectionConfigError, ServingConfigError, OSError, ValueError) as error:
         print_error(f"loadline-adapter migrate: {error}")
         return FAULTY
-    original: Json = yaml.safe_load(given.file.read_text("utf-8-sig")) or {}
+    document = first_document(given.file.read_text("utf-8-sig"))
+    original: Json = (value_of(document) if document is not None else None) or {}
     print(yaml.safe_dump(new_configuration(original, rules), sort_keys=False, width=200), end="")
     for sentence in sentences(rules, given.file):
         print_error(sentence)

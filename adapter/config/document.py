@@ -6,17 +6,20 @@ default, unknown fields and duplicate keys are errors. Here all errors are colle
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import yaml
 
 from adapter.config.problems import ConfigProblem, ProblemCode
 from wire.api.duration import parse_duration, parse_prometheus_duration
+from wire.process.go_yaml import documents, without_merges
 
 T = TypeVar("T")
 
 _NULL = "tag:yaml.org,2002:null"
-_MERGE = "tag:yaml.org,2002:merge"
+MAPS: Final = frozenset({"overrides"})
+"""Fields of prometheus-adapter's structs that are maps: no key may be given twice, not even by a merge."""
+
 _TRUE = {"true", "yes", "on", "y"}
 _FALSE = {"false", "no", "off", "n"}
 
@@ -59,7 +62,7 @@ def _add(
 def read_document(text: str, problems: Problems) -> "Block | None":
     """The top block of the first document in the text; None when it cannot be read as a mapping (a problem)."""
     try:
-        node, several = _compose(text)
+        node, several = _first(text)
     except yaml.YAMLError as e:
         problems.error(
             ProblemCode.INVALID_YAML,
@@ -91,14 +94,18 @@ def read_document(text: str, problems: Problems) -> "Block | None":
     return Block("", node, problems)
 
 
-def _compose(text: str) -> tuple[yaml.Node | None, bool]:
+def first_document(text: str) -> yaml.Node | None:
+    """The tree of the first document, as prometheus-adapter's structs see it. Raises `yaml.YAMLError`."""
+    return _first(text)[0]
+
+
+def _first(text: str) -> tuple[yaml.Node | None, bool]:
     """The first document's tree, and whether there are more documents."""
-    loader = yaml.SafeLoader(text)
-    try:
-        node = loader.get_node() if loader.check_node() else None
-        return node, node is not None and loader.check_node()
-    finally:
-        loader.dispose()
+    found = documents(text)
+    node = next(found, None)
+    if node is None:
+        return None, False
+    return without_merges(node, into_structs=MAPS), next(found, None) is not None
 
 
 def _message(error: yaml.YAMLError) -> str:
@@ -293,16 +300,9 @@ class Block:
 def _fields(
     node: yaml.MappingNode, path: str, problems: Problems
 ) -> Iterator[tuple[str, yaml.Node]]:
-    """Fields by name; merged ones (`<<: *anchor`) first, so that the mapping's own fields replace them."""
+    """Fields by name. One that is given twice is a problem; the later one is read."""
     seen: set[str] = set()
-    own: list[tuple[str, yaml.Node]] = []
     for key, value in node.value:
-        if key.tag == _MERGE:
-            merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
-            for each in reversed(merged):
-                if isinstance(each, yaml.MappingNode) and each is not node:
-                    yield from _fields(each, path, problems)
-            continue
         name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
         if name in seen:
             where = f"{path}.{name}" if path else name
@@ -314,8 +314,7 @@ def _fields(
                 "Keep one of them.",
             )
         seen.add(name)
-        own.append((name, value))
-    yield from own
+        yield name, value
 
 
 def _is_null(node: yaml.Node) -> bool:

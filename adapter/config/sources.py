@@ -11,6 +11,7 @@ import yaml
 
 from adapter.config import Configuration, parse, parse_node
 from adapter.config.problems import ConfigError
+from wire.process.go_yaml import documents, without_merges
 
 _DISCOVERY: Final = {"seriesQuery", "metricsQuery"}
 # The parts of a configuration, and fields of which the entries of each have one.
@@ -47,7 +48,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 def sources(text: str, *, file: str) -> tuple[Source, ...]:
     """Every configuration in a file. A file that is none of the known documents is read as a configuration itself."""
     try:
-        nodes = [node for node in yaml.compose_all(text, Loader=yaml.SafeLoader) if node]
+        # Helm and kubectl read maps.
+        nodes = [without_merges(node) for node in documents(text)]
     except (yaml.YAMLError, RecursionError):
         return (_whole(text, file),)
     if all(_is_plain(node) for node in nodes):
@@ -122,7 +124,7 @@ def _is_configuration(key: str, text: str) -> bool:
     if key == "config.yaml":
         return True
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = next(documents(text), None)
     except yaml.YAMLError:
         return False
     return any(

@@ -11,6 +11,7 @@ from scaler.algorithm.observed import PodSpec
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from wire.api import kube_json
+from wire.process import go_yaml
 
 KINDS = {each.kind: each for each in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS)}
 
@@ -73,7 +74,7 @@ def read_manifest(file: Path) -> Manifest:
 
 def _documents(file: Path) -> list[dict[str, Any]]:
     try:
-        found = list(yaml.safe_load_all(file.read_text("utf-8")))
+        found = list(go_yaml.load_all(file.read_text("utf-8")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UnusableManifest(unread_file(file, error)) from error
     return [each for each in found if isinstance(each, dict)]

@@ -9,6 +9,7 @@ import yaml
 from kubectl_loadline.cluster.connecting import Session
 from kubectl_loadline.cluster.manifests import UnusableManifest
 from kubectl_loadline.terminal.unread_file import unread_file
+from wire.process import go_yaml
 
 API_VERSIONS: Final = {"Deployment": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1"}
 KINDS: Final = {
@@ -54,7 +55,7 @@ async def workload_in_cluster(session: Session, text: str) -> FoundWorkload:
 def read_workload(file: Path) -> FoundWorkload:
     """The only workload of a file. Raises `UnusableManifest`."""
     try:
-        documents: list[Any] = list(yaml.safe_load_all(file.read_text("utf-8")))
+        documents: list[Any] = list(go_yaml.load_all(file.read_text("utf-8")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UnusableManifest(unread_file(file, error)) from error
     found = [

@@ -16,6 +16,7 @@ from kubectl_loadline.cluster.prometheus_url import prometheus_url
 from kubectl_loadline.commands.migrate.shared import written_values
 from kubectl_loadline.migration.chart_values import is_configuration
 from kubectl_loadline.terminal.exit_codes import FAILED, FOUND, OK, WRONG
+from wire.process import go_yaml
 from wire.process.command_line.messages import print_error
 
 Json = dict[str, Any]
@@ -35,7 +36,7 @@ def configurations(documents: Sequence[Json]) -> Iterator[Json]:
 def _parsed(text: str) -> object:
     """None for another text of the ConfigMap, which need not be YAML."""
     try:
-        return yaml.safe_load(text)
+        return go_yaml.load(text)
     except yaml.YAMLError:
         return None
 

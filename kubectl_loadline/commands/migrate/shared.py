@@ -28,6 +28,7 @@ from kubectl_loadline.terminal.exit_codes import FOUND, OK
 from kubectl_loadline.terminal.screen import screen_columns
 from kubectl_loadline.terminal.unread_file import unread_file
 from wire.kube.requests import Reader
+from wire.process import go_yaml
 from wire.process.command_line.messages import print_error, wrapped
 from wire.process.command_line.parsing import FlagParser
 
@@ -148,7 +149,7 @@ def documents(file: str, *, if_missing: str = "") -> Iterator[Json]:
     """The objects of a manifest; the items of a List one by one. Raises `WrongInput`, which ends with `if_missing` without a file."""
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
-        found = list(yaml.safe_load_all(text))
+        found = list(go_yaml.load_all(text))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         hint = if_missing if isinstance(error, FileNotFoundError) else ""
         raise WrongInput(unread_file(file, error) + hint) from error

@@ -22,14 +22,15 @@ func main() {
 	}
 	quiet()
 	for name, rows := range map[string][]any{
-		"templates.jsonl": templates(),
-		"quotes.jsonl":    quotes(),
-		"queries.jsonl":   queries(),
-		"names.jsonl":     names(),
-		"resources.jsonl": resources(),
-		"registry.jsonl":  registry(),
-		"requests.jsonl":  requests(),
-		"usage.jsonl":     usage(),
+		"templates.jsonl":      templates(),
+		"quotes.jsonl":         quotes(),
+		"queries.jsonl":        queries(),
+		"names.jsonl":          names(),
+		"resources.jsonl":      resources(),
+		"registry.jsonl":       registry(),
+		"requests.jsonl":       requests(),
+		"usage.jsonl":          usage(),
+		"configurations.jsonl": configurations(),
 	} {
 		write(filepath.Join(os.Args[1], name), rows)
 	}

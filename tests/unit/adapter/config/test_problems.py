@@ -17,7 +17,7 @@ def problems_of(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "where", "what", "fix"),
     [
-        pytest.param("rules: [{seriesQuery: a", "(file)", "not YAML: line 1, column", "Fix the syntax", id="no YAML"),
+        pytest.param("rules: [{seriesQuery: a", "(file)", "not YAML: line 2, column 1: did not find", "Fix the syntax", id="no YAML"),
         pytest.param("- a", "(file)", "the file contains a list", "Write `rules:`", id="a list on top"),
         pytest.param(f"rules: [{{{RULE}, metricQuery: x}}]", "rules[0].metricQuery", "unknown field", "Did you mean `metricsQuery`?", id="a misspelled field"),
         pytest.param(f"rules: [{{{RULE}, seriesQuery: b}}]", "rules[0].seriesQuery", "is given twice", "Keep one", id="a duplicate key"),

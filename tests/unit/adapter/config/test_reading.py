@@ -137,6 +137,31 @@ def test_any_scalar_is_a_text_as_in_prometheus_adapter():
     )
 
 
+def test_a_block_after_a_merge_is_decoded_into_that_of_the_anchor():
+    text = """
+rules:
+- &base {seriesQuery: up, name: {matches: "^(.*)_total$", as: "${1}"}, metricsQuery: a}
+- <<: *base
+  name: {as: "${1}_per_second"}
+"""
+    assert [(rule.name_matches, rule.name_as) for rule in parse(text).rules] == [
+        ("^(.*)_total$", "${1}"),
+        ("^(.*)_total$", "${1}_per_second"),
+    ]
+
+
+def test_an_override_that_a_merge_gives_again_is_a_problem():
+    text = """
+rules:
+- seriesQuery: up
+  metricsQuery: a
+  resources:
+    overrides: {<<: {pod: {resource: pod}}, pod: {resource: node}}
+"""
+    with pytest.raises(ConfigError, match="`pod` is given twice"):
+        parse(text)
+
+
 def test_anchors_and_merges_are_followed_and_own_fields_win():
     text = """
 rules:

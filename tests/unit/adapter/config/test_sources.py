@@ -151,3 +151,15 @@ def test_a_file_with_other_objects_only_has_no_configuration():
 def test_text_that_is_not_yaml_is_reported_as_a_configuration():
     (source,) = sources("rules: [", file="f")
     assert "not YAML" in source.error.problems[0].problem
+
+
+def test_merges_in_values_replace_whole_blocks_as_in_helm():
+    text = """
+rules:
+  custom:
+  - &base {seriesQuery: up, name: {matches: "^(.*)_total$", as: "${1}"}, metricsQuery: a}
+  - <<: *base
+    name: {as: "${0}_per_second"}
+"""
+    [source] = sources(text, file="values.yaml")
+    assert [rule.name_matches for rule in source.configuration.rules] == ["^(.*)_total$", ".*"]

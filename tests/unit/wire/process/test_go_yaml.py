@@ -1,0 +1,43 @@
+"""YAML as Go's programs read it; tests/conformance/adapter has the vectors."""
+
+import pytest
+import yaml
+
+from wire.process import go_yaml
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "null\n"])
+def test_an_empty_text_has_no_value(text):
+    assert go_yaml.load(text) is None
+
+
+def test_each_document_is_read():
+    assert list(go_yaml.load_all("a: 1\n---\nb: 2\n")) == [{"a": 1}, {"b": 2}]
+
+
+def test_tabs_separate_tokens():
+    assert go_yaml.load('{\n\t"a":\t1\t# one\n}\n') == {"a": 1}
+
+
+@pytest.mark.parametrize("text", ["a:\n\tb: 1\n", "\ta: 1\n"])
+def test_tabs_do_not_indent(text):
+    with pytest.raises(yaml.YAMLError):
+        go_yaml.load(text)
+
+
+def test_an_anchor_that_is_defined_again_is_the_new_one_from_there_on():
+    assert go_yaml.load("[&a 1, *a, &a 2, *a]") == [1, 1, 2, 2]
+
+
+def test_a_merge_replaces_the_fields_before_it_and_is_replaced_by_those_after_it():
+    text = "[&a {x: 1, y: {z: 1}}, {x: 2, <<: *a}, {<<: *a, y: {w: 2}}]"
+    assert go_yaml.load(text)[1:] == [{"x": 1, "y": {"z": 1}}, {"x": 1, "y": {"w": 2}}]
+
+
+def test_marks_are_those_of_the_text():
+    [node] = go_yaml.documents("a: 1\nb:\t{c: é}\n")
+    key, value = go_yaml.without_merges(node).value[1]
+    assert [(each.start_mark.line, each.start_mark.column) for each in (key, value)] == [
+        (1, 0),
+        (1, 3),
+    ]
