@@ -34,7 +34,7 @@ IGNORED: Final = {
 def parse(arguments: Sequence[str]) -> AdapterSettings:
     """Read the flags of the server. A wrong one ends the program with exit code 2 and names the fix."""
     parser = server_parser()
-    given = parser.parse_args(arguments)
+    given, words = _flags_and_words(parser, arguments)
     max_age_seconds = given.metrics_max_age or given.metrics_relist_interval
     if max_age_seconds < given.metrics_relist_interval:
         parser.error(
@@ -53,9 +53,30 @@ def parse(arguments: Sequence[str]) -> AdapterSettings:
         wide_queries=given.wide_queries,
         config_poll_seconds=given.config_poll_interval,
         logging=LoggingOptions(format=given.logging_format, verbosity=given.verbosity),
-        ignored=(*ignored_flags(given, IGNORED), *serving.ignored),
+        ignored=(*ignored_flags(given, IGNORED), *serving.ignored, *_ignored_words(words)),
         serving=serving,
         managed_certificate=certificate_options(parser, given),
+    )
+
+
+def _flags_and_words(
+    parser: FlagParser, arguments: Sequence[str]
+) -> tuple[argparse.Namespace, list[str]]:
+    """The flags, and the words that belong to none, which prometheus-adapter does not read: all those after `--`, too."""
+    end = list(arguments).index("--") if "--" in arguments else len(arguments)
+    given, words = parser.parse_known_args(arguments[:end])
+    if unknown := next((word for word in words if word.startswith("-") and word != "-"), ""):
+        parser.error(f"unknown flag {unknown.partition('=')[0]}")
+    return given, [*words, *arguments[end + 1 :]]
+
+
+def _ignored_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Without the words, since one may be the rest of a header with a token."""
+    if not words:
+        return ()
+    are = "1 word is" if len(words) == 1 else f"{len(words)} words are"
+    return (
+        f"{are} ignored on the command line: a boolean flag is written --flag=false, a value with spaces in quotes",
     )
 
 

@@ -135,3 +135,30 @@ def test_a_wrong_flag_ends_with_2_and_is_named(arguments, reported, capsys):
         parse(arguments)
     assert end.value.code == 2
     assert reported in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "ignored"),
+    [
+        pytest.param(["--prometheus-auth-incluster", "false"], "1 word is", id="a boolean"),
+        pytest.param(["--profiling", "false"], "1 word is", id="an ignored boolean"),
+        pytest.param(["stray", "-"], "2 words are", id="stray words"),
+        pytest.param(["--", "x", "--unknown"], "2 words are", id="after the end of the flags"),
+    ],
+)
+def test_words_that_belong_to_no_flag_are_ignored_as_by_prometheus_adapter(words, ignored):
+    settings = parse(["--config=c", *words, *([] if "--" in words else ["--secure-port=1"])])
+    [sentence] = [each for each in settings.ignored if "word" in each]
+    assert sentence.startswith(f"{ignored} ignored on the command line")
+
+
+def test_an_ignored_word_is_not_shown_since_it_may_be_a_secret():
+    settings = parse(["--config=c", "--prometheus-header=Authorization=Bearer", "s3cret"])
+    assert "s3cret" not in str(settings.ignored)
+
+
+@pytest.mark.parametrize("unknown", ["--unknown", "--unknown=1", "-5"])
+def test_an_unknown_flag_is_an_error_beside_ignored_words(unknown, capsys):
+    with pytest.raises(SystemExit):
+        parse(["--config=c", "word", unknown])
+    assert f"unknown flag {unknown.partition('=')[0]}" in capsys.readouterr().err
