@@ -143,7 +143,7 @@ def read_resource_rules(top: Block, backends: tuple[Backend, ...]) -> ResourceRu
     rules = ResourceRules(
         cpu=_read_resource_rule(block.block("cpu")),
         memory=_read_resource_rule(block.block("memory")),
-        window_seconds=block.seconds("window") or 0.0,
+        window_seconds=block.seconds_from_zero("window"),
         backend=read_backend_ref(block, backends),
     )
     block.close()

@@ -221,6 +221,11 @@ class Block:
             return default
         return text
 
+    def seconds_from_zero(self, name: str) -> float:
+        """A duration in Prometheus' syntax, by default 0."""
+        fix = "Write a duration such as 30s, 5m or 1h."
+        return self.parsed(name, parse_prometheus_duration, 0.0, fix)
+
     def seconds(self, name: str, default: float | None = None) -> float | None:
         """A duration above 0 in Prometheus' syntax."""
         fix = "Write a duration such as 30s, 5m or 1h."

@@ -103,6 +103,11 @@ def test_an_external_rule_knows_that_it_is_one(walkthrough):
     )
 
 
+@pytest.mark.parametrize("window", ["0", "0s", "~"])
+def test_the_window_of_resource_rules_may_be_zero_as_in_prometheus_adapter(window):
+    assert parse(f"resourceRules: {{window: {window}}}").resource_rules.window_seconds == 0
+
+
 def test_resource_rules_have_a_window_in_seconds(walkthrough):
     assert walkthrough.resource_rules.window_seconds == 180
     assert walkthrough.resource_rules.cpu.container_label == "container"
