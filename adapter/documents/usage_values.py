@@ -77,11 +77,9 @@ def _usage_value(
     """Raises `_NoUsage`."""
     if cpu is None or memory is None:
         raise _NoUsage("Prometheus has no cpu or no memory usage of it")
-    if not query.cpu_container_label:
-        cpu, memory = (
-            cpu[:1],
-            memory[:1],
-        )  # a node is one row; of several, prometheus-adapter takes the first
+    if not subject.namespace:
+        # A node is one row; of several, prometheus-adapter takes the first.
+        cpu, memory = cpu[:1], memory[:1]
     cpu_by = _by_container(cpu, query.cpu_container_label, "cpu")
     memory_by = _by_container(memory, query.memory_container_label, "memory")
     return UsageValue(
@@ -96,7 +94,7 @@ def _usage_value(
 
 
 def _by_container(samples: Sequence[Sample], label: str, of: str) -> dict[str, int]:
-    """Thousandths by container (under "" for a node). Raises `_NoUsage` when one of them does not fit in an int64."""
+    """Thousandths by container: the last row of each, and of all of them under "" for a node or without a label. Raises `_NoUsage` when one of them does not fit in an int64."""
     found: dict[str, int] = {}
     for sample in samples:
         if sample.is_histogram:
