@@ -4,12 +4,15 @@ https://prometheus.io/docs/prometheus/latest/querying/api/ ; Thanos, Mimir and V
 add fields of their own, which are skipped.
 """
 
-from typing import Any
+import codecs
+from typing import Any, TypeVar
 
 import msgspec
 
 from adapter.model import Series
 from wire.prometheus.responses import Envelope
+
+T = TypeVar("T")
 
 Point = tuple[float, str]
 """Unix seconds and the value as text; Prometheus writes values as text so that NaN and Inf survive JSON."""
@@ -103,6 +106,24 @@ _BACKSLASH = ord("\\")
 _AFTER_A_STRING = b',}: \t\r\n"'
 
 
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    """Go replaces each byte that is not part of UTF-8, Python a sequence of them."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return "\ufffd" * (error.end - error.start), error.end
+
+
+codecs.register_error("loadline.each-byte", _replaced)
+
+
+def _decoded(decoder: msgspec.json.Decoder[T], text: bytes | bytearray) -> T:
+    """Bytes that are not UTF-8, which labels may contain, are replaced as by Go's encoding/json."""
+    try:
+        return decoder.decode(text)
+    except UnicodeDecodeError:
+        return decoder.decode(text.decode("utf-8", "loadline.each-byte"))
+
+
 def samples_read(stats: msgspec.Raw) -> int | None:
     """The samples that were read, by the statistics of a query; None when they do not say."""
     try:
@@ -149,11 +170,11 @@ class QueryReader:
             return []
         rows = self._rest[: end + 1]
         del self._rest[: end + 2]
-        return [] if _IS_A_MATRIX in self._head else _rows_decoder.decode(b"[" + rows + b"]")
+        return [] if _IS_A_MATRIX in self._head else _decoded(_rows_decoder, b"[" + rows + b"]")
 
     def finish(self) -> QueryAnswer:
         """The response with its last rows; raises `ValueError` when it is not one, or was cut off."""
-        return _query_decoder.decode(self._head + self._rest)
+        return _decoded(_query_decoder, self._head + self._rest)
 
     def _begin_rows(self) -> None:
         opens = self._rest.find(_RESULT_OPENS, 0, _HEAD_BYTES_MAX)
@@ -165,7 +186,7 @@ class QueryReader:
 
 def decode_series(body: bytes) -> SeriesAnswer:
     """Decode a whole response of `/api/v1/series`; raises `ValueError` when it is not one."""
-    return _series_decoder.decode(body)
+    return _decoded(_series_decoder, body)
 
 
 def _last_boundary(text: bytearray) -> int:
@@ -211,12 +232,12 @@ class SeriesReader:
             del self._rest[: len(self._head)]
         end = _last_boundary(self._rest)
         if end >= 0:
-            self._keep(_elements_decoder.decode(b"[" + self._rest[: end + 2] + b"]"))
+            self._keep(_decoded(_elements_decoder, b"[" + self._rest[: end + 2] + b"]"))
             del self._rest[: end + 3]
 
     def finish(self) -> SeriesAnswer:
         """Check the whole and decode what is left; raises `ValueError` when the response was cut off."""
-        answer = _series_decoder.decode(self._head + self._rest)
+        answer = _decoded(_series_decoder, self._head + self._rest)
         self._keep(answer.data or [])
         return answer
 

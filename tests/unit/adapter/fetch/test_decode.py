@@ -173,3 +173,25 @@ def test_a_result_that_was_cut_off_is_refused(cut):
     body = f'{{"status":"success","data":{{"resultType":"vector","result":[{",".join([row] * 9_000)}]}}}}'
     with pytest.raises(msgspec.DecodeError):
         read_result(body.encode()[:-cut], 10_000)
+
+
+BROKEN = b"a\xff\xe2\x82b"
+REPLACED = "a\ufffd\ufffd\ufffdb"
+
+
+def test_bytes_of_labels_that_are_not_utf8_are_replaced_one_by_one_as_by_go():
+    series = series_body([{"__name__": "up", "path": "PATH"}]).replace(b"PATH", BROKEN)
+    answer = decode.decode_series(series)
+    assert answer.data == [{"__name__": "up", "path": REPLACED}]
+    assert read_in_pieces(series, 7).shapes == [Series("up", frozenset({"path"}))]
+
+
+@pytest.mark.parametrize("rows", [1, 5_000], ids=["at the end", "in slices"])
+def test_a_row_with_a_label_that_is_not_utf8_is_read(rows):
+    row = b'{"metric":{"path":"' + BROKEN + b'"},"value":[1,"2"]}'
+    head = b'{"status":"success","data":{"resultType":"vector","result":['
+    reader = decode.QueryReader()
+    found = reader.feed(head + b",".join([row] * rows))
+    found += reader.feed(b"]}}")
+    found += reader.finish().data.result
+    assert [each.metric for each in found] == [{"path": REPLACED}] * rows
