@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any, NoReturn
 
 import pytest
 
@@ -17,6 +18,7 @@ from adapter.__main__ import PROGRAM as ADAPTER
 from kubectl_loadline.program import PROGRAM as PLUGIN
 from scaler.__main__ import PROGRAM as SCALER
 from tests.documented_blocks import PROMPT, Block
+from wire.process.command_line.parsing import FlagParser
 
 Main = Callable[[Sequence[str]], object]
 
@@ -132,6 +134,17 @@ def _only_parsing() -> Iterator[None]:
         original(self, *given)  # type: ignore[call-overload]
         raise _Parsed
 
+    known = FlagParser.parse_known_args
+
+    def parse_known_args(self: FlagParser, *given: Any) -> NoReturn:
+        """Documents have no words that a server ignores."""
+        self.allow_abbrev = False
+        _, words = known(self, *given)
+        if words:
+            self.error(f"unrecognized arguments: {' '.join(words)}")
+        raise _Parsed
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(argparse.ArgumentParser, "parse_args", parse_args)
+        patch.setattr(FlagParser, "parse_known_args", parse_known_args)
         yield

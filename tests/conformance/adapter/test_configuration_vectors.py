@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 import yaml
 
 from adapter.config.discovery_rules import read_resource_rules, read_rule
@@ -106,6 +107,7 @@ def upstream(configuration: Json) -> Json:
     }
 
 
+@pytest.mark.deviation("newer-yaml")
 def test_a_configuration_is_read_as_by_prometheus_adapter(rows):
     vectors = rows("configurations.jsonl", ConfigurationRow)
     differing = []

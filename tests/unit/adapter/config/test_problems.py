@@ -135,3 +135,9 @@ def test_a_file_that_is_not_there_is_a_problem_of_the_file(tmp_path):
 def test_hostile_files_are_refused_and_break_nothing(text):
     with pytest.raises(ConfigError):
         parse(text)
+
+
+@pytest.mark.deviation("text-after-the-document")
+def test_text_after_the_first_document_that_is_not_yaml_is_not_ignored():
+    problems = problems_of("  rules:\n  - seriesQuery: up\n lost: rule\n")
+    assert "not YAML: line 3" in problems[0]

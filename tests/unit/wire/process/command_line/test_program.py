@@ -50,6 +50,7 @@ def test_every_command_has_its_own_help_with_two_examples(program: Program):
         assert shown.count("\n  # ") >= 2, command.name
 
 
+@pytest.mark.deviation("words-before-flags")
 @pytest.mark.parametrize(
     ("main", "word", "reported"),
     [
