@@ -12,6 +12,7 @@ import socket
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
+from functools import partial
 from typing import TypeVar
 
 import aiohttp
@@ -22,6 +23,7 @@ from wire.api.status import NotSent, Unavailable, from_response
 from wire.kube.connection import Connection
 from wire.kube.request_url import request_url
 from wire.kube.requests import JSON, BeforeEach, OnAccepted, Writer
+from wire.process.connection_pool import ConnectionPool
 from wire.process.single_attempt import ClosedBeforeResponse, single_attempt
 
 T = TypeVar("T")
@@ -69,10 +71,13 @@ class KubeClient(Writer):
             total=timeout_seconds, sock_connect=CONNECT_TIMEOUT_SECONDS
         )
         self._response_bytes_max = response_bytes_max
-        self._connections_max = connections_max
         self._busy_retries_max = busy_retries_max
-        self._requests: aiohttp.ClientSession | None = None
-        self._watches: aiohttp.ClientSession | None = None
+        # aiohttp must not repeat a PUT: it would not be checked by `before_each`, and if it cannot connect, the error would
+        # say that the request was never sent.
+        self._requests = ConnectionPool(
+            partial(self._session, connections_max=connections_max, middlewares=(single_attempt,))
+        )
+        self._watches = ConnectionPool(partial(self._session, connections_max=0))
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._in_flight = 0
         self._is_closed = False
@@ -106,8 +111,6 @@ class KubeClient(Writer):
             sock_connect=CONNECT_TIMEOUT_SECONDS,
             sock_read=timeout_seconds + CONNECT_TIMEOUT_SECONDS,
         )
-        if self._watches is None:
-            self._watches = self._session(connections_max=0)
         async with self._exchange(
             self._watches,
             "GET",
@@ -125,10 +128,8 @@ class KubeClient(Writer):
     async def close(self) -> None:
         """Close every connection. Nothing is sent afterwards."""
         self._is_closed = True
-        for session in (self._requests, self._watches):
-            if session is not None:
-                await session.close()
-        self._requests = self._watches = None
+        await self._requests.close()
+        await self._watches.close()
         await self._sockets_closed()
 
     async def _sockets_closed(self) -> None:
@@ -155,13 +156,6 @@ class KubeClient(Writer):
         before_each: BeforeEach | None = None,
     ) -> bytes:
         """The body of a 2xx response. `path`, which may have a query, is sent as it is, so names in it must be escaped."""
-        if self._requests is None:
-            self._requests = self._session(
-                # A repeated PUT would not be checked by `before_each`, and if it cannot connect, the error would say
-                # that the request was never sent.
-                connections_max=self._connections_max,
-                middlewares=(single_attempt,),
-            )
         busy_retries = refusals = closed = 0
         may_be_applied = False
         with self._counted():
@@ -193,8 +187,9 @@ class KubeClient(Writer):
                         else:
                             await self._raise_unless_ok(response)
                 except _ConnectionClosed:
-                    # Mostly an idle connection that the server closed as the request was on its way. What is sent
-                    # here may be sent twice: a second POST of the same name is refused, a second PUT is a conflict.
+                    # Mostly an idle connection that the server closed as the request was on its way: once more, on a
+                    # connection that was opened since. What is sent here may be sent twice: a second POST of the same
+                    # name is refused, a second PUT is a conflict.
                     if closed:
                         raise
                     closed += 1
@@ -216,7 +211,7 @@ class KubeClient(Writer):
     @asynccontextmanager
     async def _exchange(
         self,
-        session: aiohttp.ClientSession,
+        pool: ConnectionPool,
         method: str,
         path: str,
         *,
@@ -247,6 +242,7 @@ class KubeClient(Writer):
                 nullcontext()
                 if timeout.total
                 else asyncio.timeout(self._timeout_seconds) as until_response,
+                pool.session() as session,
                 session.request(
                     method,
                     # Encoded already: yarl would turn %2F and %2A in a name back into / and *.

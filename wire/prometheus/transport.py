@@ -15,6 +15,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import aiohttp
 from yarl import URL
 
+from wire.process.connection_pool import ConnectionPool
 from wire.process.single_attempt import ClosedBeforeResponse, single_attempt
 from wire.prometheus.access import Credentials, PrometheusURL
 from wire.prometheus.responses import decode_refusal
@@ -65,8 +66,7 @@ class Transport:
         self._user_agent = user_agent
         self._headers = headers
         self._verb = verb
-        self._sessions: dict[bool, aiohttp.ClientSession] = {}
-        """By whether each of their requests has a new connection."""
+        self._pool = ConnectionPool(self._session)
         self._is_closed = False
 
     async def send(
@@ -94,8 +94,8 @@ class Transport:
                 try:
                     await self._exchange(path, encoded, take, compressed, posted)
                 except ClosedBeforeResponse:
-                    # Mostly an idle connection that the server closed as the request was on its way. The others may be as old.
-                    await self._exchange(path, encoded, take, compressed, posted, connects=True)
+                    # Mostly an idle connection that the server closed as the request was on its way: once more, on another.
+                    await self._exchange(path, encoded, take, compressed, posted)
         except aiohttp.ServerTimeoutError as error:
             cause = f"{self._address.base}: no connection within {self._connect_seconds:g} s"
             raise NoAnswer(cause) from error
@@ -132,8 +132,7 @@ class Transport:
     async def close(self) -> None:
         """Close the connections. Nothing is sent afterwards."""
         self._is_closed = True
-        for each in self._sessions.values():
-            await each.close()
+        await self._pool.close()
 
     async def _exchange(
         self,
@@ -142,7 +141,6 @@ class Transport:
         take: Callable[[bytes], Awaitable[None]],
         compressed: bool,
         posted: bool,
-        connects: bool = False,
     ) -> None:
         in_url = [self._address.parameters] if self._address.parameters else []
         headers = _with_credentials(self._headers, await self._credentials.headers())
@@ -158,46 +156,42 @@ class Transport:
         else:
             in_url.append(encoded)
         url = URL(f"{self._address.requested}{path}?{'&'.join(in_url)}", encoded=True)
-        async with self._session(connects).request(
-            "POST" if posted else "GET",
-            url,
-            data=body,
-            headers=headers,
-            ssl=tls,
-            server_hostname=route.server_hostname,
-            proxy=route.proxy,
-            # A redirect of a POST would be followed by a GET without its body.
-            allow_redirects=not (has_secrets or posted),
-        ) as response:
+        async with (
+            self._pool.session() as session,
+            session.request(
+                "POST" if posted else "GET",
+                url,
+                data=body,
+                headers=headers,
+                ssl=tls,
+                server_hostname=route.server_hostname,
+                proxy=route.proxy,
+                # A redirect of a POST would be followed by a GET without its body.
+                allow_redirects=not (has_secrets or posted),
+            ) as response,
+        ):
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise await self._refusal(response)
             async for piece in response.content.iter_chunked(PIECE_BYTES):
                 await take(piece)
 
-    def _session(self, connects: bool) -> aiohttp.ClientSession:
+    def _session(self) -> aiohttp.ClientSession:
         if self._is_closed:
             raise NoAnswer(f"{self._address.base}: the client was closed")
-        if connects not in self._sessions:
-            self._sessions[connects] = aiohttp.ClientSession(
-                connector=self._connector(connects),
-                middlewares=(single_attempt,),  # `send` repeats.
-                # Otherwise the timeout of `send` is the limit.
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_seconds),
-                headers={"User-Agent": self._user_agent, "Accept": "application/json"},
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-        return self._sessions[connects]
-
-    def _connector(self, connects: bool) -> aiohttp.BaseConnector:
-        # The semaphore is the limit; connections outlive the 15 s between two reconciles of an HPA.
-        keepalive_seconds = None if connects else KEEPALIVE_SECONDS
-        if socket := self._address.socket:
-            return aiohttp.UnixConnector(
-                socket, limit=0, force_close=connects, keepalive_timeout=keepalive_seconds
-            )
-        return aiohttp.TCPConnector(
-            limit=0, force_close=connects, keepalive_timeout=keepalive_seconds
+        return aiohttp.ClientSession(
+            connector=self._connector(),
+            middlewares=(single_attempt,),  # `send` repeats.
+            # Otherwise the timeout of `send` is the limit.
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_seconds),
+            headers={"User-Agent": self._user_agent, "Accept": "application/json"},
+            cookie_jar=aiohttp.DummyCookieJar(),
         )
+
+    def _connector(self) -> aiohttp.BaseConnector:
+        # The semaphore is the limit; connections outlive the 15 s between two reconciles of an HPA.
+        if socket := self._address.socket:
+            return aiohttp.UnixConnector(socket, limit=0, keepalive_timeout=KEEPALIVE_SECONDS)
+        return aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_SECONDS)
 
     async def _refusal(self, response: aiohttp.ClientResponse) -> NoAnswer:
         """Prometheus explains 400, 422 and 503 itself; for any other code the cause is the code."""

@@ -154,7 +154,7 @@ async def test_requests_under_way_are_answered_by_the_former_backend_until_it_is
         "/second/api/v1/query",
         "/other/api/v1/query",
     ]
-    (session,) = replaced._transport._sessions.values()
+    session = replaced._transport._pool._newest
     closing.set()
     await asyncio.to_thread(
         waiting.until, lambda: session.closed, what="the old connections", deadline_seconds=15
