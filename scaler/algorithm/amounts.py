@@ -8,8 +8,8 @@ from wire.api.quantity import Quantity
 # Targets, requests and tolerances repeat from reconcile to reconcile and from pod to pod.
 @lru_cache(8_192)
 def quantity(text: str | int | float) -> Quantity:
-    """Read a quantity; a custom resource may hold it as a JSON number. Raises ValueError."""
-    return Quantity.parse(str(text))
+    """Read a quantity as upstream's UnmarshalJSON does: a JSON number too, and without spaces around it. Raises ValueError."""
+    return Quantity.parse(str(text).strip())
 
 
 def milli(text: str | int | float) -> int:

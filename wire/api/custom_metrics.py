@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from wire.api import kube_json
+from wire.api.kube_json import TextOfNumber
 from wire.api.meta import LabelSelector, ListMeta, ObjectReference, always
 
 GROUP: Final = "custom.metrics.k8s.io"
@@ -35,7 +36,7 @@ class MetricValue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     metric: MetricIdentifier = always(MetricIdentifier())
     timestamp: datetime | None = always(None)
     window_seconds: int | None = None
-    value: str
+    value: TextOfNumber
 
 
 class MetricValueList(
@@ -58,7 +59,7 @@ class MetricValueV1beta1(
     metric_name: str = always("")
     timestamp: datetime | None = always(None)
     window_seconds: int | None = msgspec.field(default=None, name="window")
-    value: str
+    value: TextOfNumber
     selector: LabelSelector | None = always(None)
 
 

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from wire.api import kube_json
+from wire.api.kube_json import TextOfNumber
 from wire.api.meta import ListMeta, always
 
 GROUP: Final = "external.metrics.k8s.io"
@@ -25,7 +26,7 @@ class ExternalMetricValue(
     metric_labels: dict[str, str] | None = always(None)
     timestamp: datetime | None = always(None)
     window_seconds: int | None = msgspec.field(default=None, name="window")
-    value: str
+    value: TextOfNumber
 
 
 class ExternalMetricValueList(

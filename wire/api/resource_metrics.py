@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from wire.api import kube_json
+from wire.api.kube_json import TextOfNumber
 from wire.api.meta import ListMeta, ObjectMeta, always
 
 GROUP: Final = "metrics.k8s.io"
@@ -20,7 +21,7 @@ class ContainerMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     """One container's usage."""
 
     name: str = ""
-    usage: dict[str, str] = {}
+    usage: dict[str, TextOfNumber] = {}
 
 
 class PodMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -51,7 +52,7 @@ class NodeMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     metadata: ObjectMeta = always(ObjectMeta())
     timestamp: datetime | None
     window: str
-    usage: dict[str, str]
+    usage: dict[str, TextOfNumber]
 
 
 class NodeMetricsList(

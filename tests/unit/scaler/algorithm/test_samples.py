@@ -20,7 +20,7 @@ from scaler.algorithm.samples import (
 )
 from tests.unit.scaler.objects import NOW
 from wire.api.custom_metrics import MetricIdentifier, MetricValue, MetricValueList
-from wire.api.external_metrics import ExternalMetricValue, ExternalMetricValueList
+from wire.api.external_metrics import ExternalMetricValue, ExternalMetricValueList, decode
 from wire.api.meta import ObjectMeta, ObjectReference, time_from_unix
 from wire.api.resource_metrics import ContainerMetrics, PodMetrics, PodMetricsList
 
@@ -119,6 +119,15 @@ def test_an_object_metric_is_exactly_one_value():
 def test_external_values_keep_their_order_and_wrap_as_upstream():
     answer = ExternalMetricValueList(items=[external_value("-1"), external_value("10P")])
     assert external_values(answer) == ExternalValues((-1000, 0))
+
+
+@pytest.mark.parametrize(
+    ("value", "value_milli"), [("5", 5000), ("2.5", 2500), ("1e3", 1_000_000), ('" 5 "', 5000)]
+)
+def test_a_value_is_read_as_upstream_reads_json(value, value_milli):
+    """As printed by a program with k8s.io/metrics v0.37.2."""
+    answer = decode(b'{"items":[{"metricName":"q","value":%s}]}' % value.encode())
+    assert external_values(answer) == ExternalValues((value_milli,))
 
 
 @pytest.mark.parametrize(

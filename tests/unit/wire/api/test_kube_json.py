@@ -100,6 +100,8 @@ def documents(draw: st.DrawFn, kind: inspect.Type) -> Any:
             return [draw(documents(item)) for _ in range(draw(st.integers(0, 1)))]
         case inspect.DictType(value_type=value):
             return {"key": draw(documents(value))}
+        case inspect.Metadata(type=of):  # kube_json.TextOfNumber
+            return draw(documents(of) | st.sampled_from([5, 2.5]))
         case inspect.StrType():
             return draw(st.sampled_from(["", "text"]))
         case inspect.IntType() | inspect.FloatType():
