@@ -48,6 +48,6 @@ class Measured(msgspec.Struct):
     names: list[str] = []
 
 
-def test_other_numbers_are_read_as_before():
+def test_other_numbers_are_read_unchanged():
     read = kube_json.decode(b'{"seconds":0.1,"names":[null],"other":1e999}', Measured)
     assert read == Measured(seconds=0.1, names=[""])
