@@ -88,10 +88,17 @@ class Decisions:
 
     def repeat(self, record: Record) -> LastDecision | None:
         """Make the last decision again, if it is the same without sending a request; None if it may not be."""
-        last = self.unchanged(record)
-        if last is None or last.measured is None:
-            return last
-        return last if last.measured.reads.use_again(last.readings) else None
+        last = record.decision
+        if last is None:
+            return None
+        # Whether a request is needed is found out faster than whether anything else has changed.
+        reads = last.measured.reads if last.measured is not None else None
+        shared = reads.shared_as(last.readings) if reads is not None else None
+        if (reads is not None and shared is None) or not self._is_unchanged(last, record):
+            return None
+        if reads is not None and shared is not None:
+            reads.count(shared)
+        return last
 
     def unchanged(self, record: Record) -> LastDecision | None:
         """The last decision, if it would be made again with the same readings."""

@@ -219,9 +219,12 @@ class FakeReads:
         """None that others could share."""
         return ()
 
-    def use_again(self, readings: tuple[Reading, ...]) -> bool:
-        """Whether the next readings are shared and equal."""
-        return self.shared() == readings
+    def shared_as(self, readings: tuple[Reading, ...]) -> dict[str, str] | None:
+        """Something, if the next readings are shared and equal."""
+        return {} if self.shared() == readings else None
+
+    def count(self, found: dict[str, str]) -> None:
+        """Not counted."""
 
     def shared(self) -> tuple[Reading, ...] | None:
         """Nothing, unless `are_shared`."""

@@ -10,13 +10,14 @@ Watches have connections of their own, since hundreds of them stay open for minu
 import asyncio
 import socket
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TypeVar
 
 import aiohttp
 import msgspec
+from yarl import URL
 
 from wire.api import kube_json
 from wire.api.status import NotSent, Unavailable, from_response
@@ -72,12 +73,8 @@ class KubeClient(Writer):
         )
         self._response_bytes_max = response_bytes_max
         self._busy_retries_max = busy_retries_max
-        # aiohttp must not repeat a PUT: it would not be checked by `before_each`, and if it cannot connect, the error would
-        # say that the request was never sent.
-        self._requests = ConnectionPool(
-            partial(self._session, connections_max=connections_max, middlewares=(single_attempt,))
-        )
-        self._watches = ConnectionPool(partial(self._session, connections_max=0))
+        self._requests = ConnectionPool(partial(self._session, connections_max))
+        self._watches = ConnectionPool(partial(self._session, 0))
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._in_flight = 0
         self._is_closed = False
@@ -111,19 +108,21 @@ class KubeClient(Writer):
             sock_connect=CONNECT_TIMEOUT_SECONDS,
             sock_read=timeout_seconds + CONNECT_TIMEOUT_SECONDS,
         )
-        async with self._exchange(
-            self._watches,
-            "GET",
-            path,
-            params=query,
-            accept=accept,
-            encoding=NOT_COMPRESSED,
-            timeout=timeout,
-        ) as response:
-            await self._raise_unless_ok(response)
-            on_accepted()
-            async for line in _lines(response.content.iter_any(), self._response_bytes_max):
-                yield line
+        headers = await self._headers(accept)
+        headers.append(("Accept-Encoding", NOT_COMPRESSED))
+        with _FailureOf("GET", self.server, path):
+            url = request_url(self.server, path, query)
+            async with (
+                # A watch may be silent for minutes, but its response begins at once.
+                asyncio.timeout(self._timeout_seconds) as until_response,
+                self._watches.session() as session,
+                self._request(session, "GET", url, headers, timeout) as response,
+            ):
+                until_response.reschedule(None)
+                await self._raise_unless_ok(response)
+                on_accepted()
+                async for line in _lines(response.content.iter_any(), self._response_bytes_max):
+                    yield line
 
     async def close(self) -> None:
         """Close every connection. Nothing is sent afterwards."""
@@ -156,36 +155,40 @@ class KubeClient(Writer):
         before_each: BeforeEach | None = None,
     ) -> bytes:
         """The body of a 2xx response. `path`, which may have a query, is sent as it is, so names in it must be escaped."""
+        failure = _FailureOf(method, self.server, path)
         busy_retries = refusals = closed = 0
         may_be_applied = False
-        with self._counted():
+        self._in_flight += 1
+        try:
             while True:
                 pause_seconds = None
                 try:
                     if before_each is not None:
                         before_each()
-                    async with self._exchange(
-                        self._requests,
-                        method,
-                        path,
-                        params=params,
-                        accept=accept,
-                        body=body,
-                        content_type=content_type,
-                        timeout=self._timeout,
-                        refused=refusals > 0,
-                    ) as response:
-                        if _is_success(response):
-                            return await self._body(response)
-                        may_be_applied = may_be_applied or response.status >= 500
-                        pause_seconds = _retry_after_seconds(response)
-                        if response.status == 401 and refusals == 0:
-                            # Perhaps the token was replaced: once more with a fresh one.
-                            refusals += 1
-                        elif pause_seconds is not None and busy_retries < self._busy_retries_max:
-                            busy_retries += 1
-                        else:
-                            await self._raise_unless_ok(response)
+                    headers = await self._headers(accept, refused=refusals > 0)
+                    if body is not None:
+                        headers.append(("Content-Type", content_type))
+                    with failure:
+                        url = request_url(self.server, path, params)
+                        async with (
+                            self._requests.session() as session,
+                            self._request(
+                                session, method, url, headers, self._timeout, body
+                            ) as response,
+                        ):
+                            if _is_success(response):
+                                return await self._body(response)
+                            may_be_applied = may_be_applied or response.status >= 500
+                            pause_seconds = _retry_after_seconds(response)
+                            if response.status == 401 and refusals == 0:
+                                # Perhaps the token was replaced: once more with a fresh one.
+                                refusals += 1
+                            elif (
+                                pause_seconds is not None and busy_retries < self._busy_retries_max
+                            ):
+                                busy_retries += 1
+                            else:
+                                await self._raise_unless_ok(response)
                 except _ConnectionClosed:
                     # Mostly an idle connection that the server closed as the request was on its way: once more, on a
                     # connection that was opened since. What is sent here may be sent twice: a second POST of the same
@@ -199,87 +202,43 @@ class KubeClient(Writer):
                         raise Unavailable(error.message) from error
                     raise
                 await asyncio.sleep(pause_seconds or 0)
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        self._in_flight += 1
-        try:
-            yield
         finally:
             self._in_flight -= 1
 
-    @asynccontextmanager
-    async def _exchange(
-        self,
-        pool: ConnectionPool,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None,
-        accept: str,
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's own, which has one for each phase
-        encoding: str | None = None,
-        body: bytes | None = None,
-        content_type: str = JSON,
-        refused: bool = False,
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """One request and its response; whatever goes wrong on the way becomes `Unavailable`."""
-        headers = {"Accept": accept, "User-Agent": self._connection.user_agent}
-        if encoding is not None:
-            headers["Accept-Encoding"] = encoding  # else aiohttp's own, which it decodes
-        if body is not None:
-            headers["Content-Type"] = content_type
-        authorization = await self._connection.authorization(refused=refused)
-        if self._is_closed:
-            raise NotSent(self._failed(method, path, CLOSED))
-        if authorization:
-            headers["Authorization"] = authorization
-        # A list, since there is a header for each group.
-        sent = [*headers.items(), *self._connection.impersonation]
-        try:
-            # A watch may be silent for minutes, but its response begins at once. Other requests have a timeout for all of it.
-            async with (
-                nullcontext()
-                if timeout.total
-                else asyncio.timeout(self._timeout_seconds) as until_response,
-                pool.session() as session,
-                session.request(
-                    method,
-                    # Encoded already: yarl would turn %2F and %2A in a name back into / and *.
-                    request_url(self._connection.server, path, params),
-                    data=body,
-                    headers=sent,
-                    timeout=timeout,
-                    allow_redirects=False,
-                    proxy=self._connection.proxy,
-                    # A connection of the pool is used for requests with this very object only.
-                    ssl=self._connection.tls or True,
-                    server_hostname=self._connection.server_hostname,
-                ) as response,
-            ):
-                if until_response is not None:
-                    until_response.reschedule(None)
-                yield response
-        except aiohttp.ConnectionTimeoutError as error:
-            raise NotSent(self._failed(method, path, "timed out connecting")) from error
-        except TimeoutError as error:
-            raise Unavailable(
-                self._failed(method, path, "timed out waiting for a response")
-            ) from error
-        except aiohttp.ClientConnectorError as error:
-            raise NotSent(self._failed(method, path, str(error))) from error
-        except ClosedBeforeResponse as closed:
-            raise _ConnectionClosed(
-                self._failed(method, path, _text(closed.error))
-            ) from closed.error
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-            raise _ConnectionClosed(self._failed(method, path, _text(error))) from error
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            # ValueError: aiohttp's for an address it cannot use.
-            raise Unavailable(self._failed(method, path, _text(error))) from error
+    async def _headers(self, accept: str, *, refused: bool = False) -> list[tuple[str, str]]:
+        """A list, since there is a header for each group of an impersonated user."""
+        connection = self._connection
+        headers = [("Accept", accept), ("User-Agent", connection.user_agent)]
+        if authorization := await connection.authorization(refused=refused):
+            headers.append(("Authorization", authorization))
+        headers += connection.impersonation
+        return headers
 
-    def _failed(self, method: str, path: str, cause: str) -> str:
-        return f"{method} {self.server}{path}: {cause}"
+    def _request(
+        self,
+        session: aiohttp.ClientSession,
+        method: str,
+        url: URL,
+        headers: list[tuple[str, str]],
+        timeout: aiohttp.ClientTimeout,
+        body: bytes | None = None,
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        connection = self._connection
+        return session.request(
+            method,
+            url,
+            data=body,
+            headers=headers,
+            timeout=timeout,
+            allow_redirects=False,
+            proxy=connection.proxy,
+            # A connection of the pool is used for requests with this very object only.
+            ssl=connection.tls or True,
+            server_hostname=connection.server_hostname,
+            # aiohttp must not repeat a PUT: it would not be checked by `before_each`, and if it cannot connect, the error
+            # would say that the request was never sent.
+            middlewares=None if method == "GET" else (single_attempt,),
+        )
 
     async def _raise_unless_ok(self, response: aiohttp.ClientResponse) -> None:
         if not _is_success(response):
@@ -291,18 +250,17 @@ class KubeClient(Writer):
         async for chunk in response.content.iter_any():
             size += len(chunk)
             if size > self._response_bytes_max:
-                cause = f"the response is larger than {self._response_bytes_max} bytes"
-                raise Unavailable(self._failed(response.method, response.url.path, cause))
+                request = f"{response.method} {self.server}{response.url.path}"
+                raise Unavailable(
+                    f"{request}: the response is larger than {self._response_bytes_max} bytes"
+                )
             chunks.append(chunk)
         return b"".join(chunks)
 
-    def _session(
-        self, *, connections_max: int, middlewares: Sequence[aiohttp.ClientMiddlewareType] = ()
-    ) -> aiohttp.ClientSession:
+    def _session(self, connections_max: int) -> aiohttp.ClientSession:
         if self._is_closed:
             raise NotSent(f"{self.server}: {CLOSED}")
         return aiohttp.ClientSession(
-            middlewares=middlewares,
             connector=aiohttp.TCPConnector(
                 limit=connections_max,
                 keepalive_timeout=IDLE_SECONDS,
@@ -311,6 +269,42 @@ class KubeClient(Writer):
             cookie_jar=aiohttp.DummyCookieJar(),
             read_bufsize=2**18,
         )
+
+
+class _FailureOf:
+    """Whatever goes wrong in its body becomes `Unavailable`."""
+
+    __slots__ = ("_method", "_path", "_server")
+
+    def __init__(self, method: str, server: str, path: str) -> None:
+        self._method = method
+        self._server = server
+        self._path = path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
+        match error:
+            case None:
+                return
+            case aiohttp.ConnectionTimeoutError():
+                raise NotSent(self._text("timed out connecting")) from error
+            case TimeoutError():
+                raise Unavailable(self._text("timed out waiting for a response")) from error
+            case aiohttp.ClientConnectorError():
+                raise NotSent(self._text(str(error))) from error
+            case ClosedBeforeResponse(error=closed):
+                raise _ConnectionClosed(self._text(_cause(closed))) from closed
+            case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError():
+                raise _ConnectionClosed(self._text(_cause(error))) from error
+            case aiohttp.ClientError() | OSError() | ValueError():
+                # ValueError: aiohttp's for an address it cannot use.
+                raise Unavailable(self._text(_cause(error))) from error
+
+    def _text(self, cause: str) -> str:
+        return f"{self._method} {self._server}{self._path}: {cause}"
 
 
 class _ConnectionClosed(Unavailable):
@@ -380,5 +374,5 @@ def _retry_after_seconds(response: aiohttp.ClientResponse) -> float | None:
     return min(float(text), BUSY_PAUSE_MAX_SECONDS) if text.isdecimal() else None
 
 
-def _text(error: Exception) -> str:
+def _cause(error: Exception) -> str:
     return str(error) or type(error).__name__

@@ -51,6 +51,8 @@ PAUSE_SECONDS_MIN = 0.2
 FLUSH_SECONDS = 2.0
 # The kind is not installed, or the scaler may not use it.
 UNAVAILABLE_CODES = (403, 404)
+# With a shorter period, most of the requests would be for it.
+UNAVAILABLE_SECONDS_MIN = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -164,7 +166,7 @@ class MemoryStore:
                 return min(self._backoff.next_seconds(), self._period_seconds)
             for reading in wanted.values():
                 reading.is_over.set()
-            return self._period_seconds
+            return max(self._period_seconds, UNAVAILABLE_SECONDS_MIN)
         self._backoff.reset()
         # Without those that were given up meanwhile, also if they were claimed again: then another process has written them.
         self._take(found, {each: of for each, of in wanted.items() if self._unread.get(each) is of})

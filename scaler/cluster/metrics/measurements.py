@@ -48,6 +48,7 @@ STREAMED_SECONDS_MIN = 2.5
 STREAMED_PERIODS = 1 / 3
 
 Response = Reading | PodMetricsList
+Shared = dict[MetricRequest, Sent[Response]]
 # A computed metric is not read, and a metric without a usable request has failed.
 NOT_REQUESTED = (ComputedFrom, MetricFailed)
 
@@ -226,17 +227,18 @@ class MetricReads:
         found = self._shared()
         return None if found is None else self._readings(found)
 
-    def use_again(self, readings: tuple[Reading, ...]) -> bool:
-        """Use what is shared for a reconcile, if that is equal to these readings. Whether it is used."""
+    def shared_as(self, readings: tuple[Reading, ...]) -> Shared | None:
+        """What is shared, if it is equal to these readings. If a reconcile uses it: `count`."""
         found = self._shared()
-        if found is None or self._readings(found) != readings:
-            return False
+        return None if found is None or self._readings(found) != readings else found
+
+    def count(self, found: Shared) -> None:
+        """A reconcile uses what `shared_as` has found."""
         for request, sent in found.items():
             self._measurements.count_found(request, sent)
-        return True
 
-    def _shared(self) -> dict[MetricRequest, Sent[Response]] | None:
-        found: dict[MetricRequest, Sent[Response]] = {}
+    def _shared(self) -> Shared | None:
+        found: Shared = {}
         for request in self.requests:
             sent = self._measurements.find(request, self._ages)
             if sent is None or sent.in_flight is not None:
@@ -244,7 +246,7 @@ class MetricReads:
             found[request] = sent
         return found
 
-    def _readings(self, found: dict[MetricRequest, Sent[Response]]) -> tuple[Reading, ...]:
+    def _readings(self, found: Shared) -> tuple[Reading, ...]:
         return tuple(
             each if isinstance(each, NOT_REQUESTED) else _reading(each, found[each].response())
             for each in self._wanted

@@ -238,12 +238,14 @@ def test_what_is_shared_is_counted_only_if_it_is_used_again():
             name = "loadline_scaler_metrics_api_requests_total"
             return telemetry.registry.get_sample_value(name, labels)
 
-        assert not reads.use_again((of(1),))
+        assert reads.shared_as((of(1),)) is None
         await reads.read()
         assert reads.shared() == (of(1),)
-        assert not reads.use_again((of(2),)), "another reconcile is needed, which counts them"
+        assert reads.shared_as((of(2),)) is None, "another reconcile is needed, which counts them"
+        found = reads.shared_as((of(1),))
+        assert found is not None
         assert not counted()
-        assert reads.use_again((of(1),))
+        reads.count(found)
         assert counted() == 1
 
     virtual_time.run(scenario())
