@@ -10,6 +10,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -64,8 +65,13 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Those that its markers name."""
 
 
-def behaviors() -> Iterator[Behavior]:
+@cache
+def behaviors() -> tuple[Behavior, ...]:
     """All of them, by kind."""
+    return tuple(_behaviors())
+
+
+def _behaviors() -> Iterator[Behavior]:
     for name in deviations():
         yield Behavior(kind="deviation", name=name, words=(frozenset({name}),))
     yield from _flags()
@@ -173,11 +179,15 @@ def _names_of_metrics() -> Mapping[str, Words]:
     return found
 
 
-def sources(directories: Iterable[Path] = TESTS) -> Iterator[Source]:
+@cache
+def sources(directories: tuple[Path, ...] = TESTS) -> tuple[Source, ...]:
     """Each test below the directories, and each module with what stands outside of its tests."""
-    for directory in directories:
-        for path in sorted(directory.rglob("*.py")):
-            yield from sources_of(path.read_text("utf-8"), path.relative_to(ROOT).as_posix())
+    return tuple(
+        source
+        for directory in directories
+        for path in sorted(directory.rglob("*.py"))
+        for source in sources_of(path.read_text("utf-8"), path.relative_to(ROOT).as_posix())
+    )
 
 
 def sources_of(text: str, module: str) -> Iterator[Source]:

@@ -4,22 +4,16 @@ from functools import cache
 
 import pytest
 
-from testbed.tested_behavior import Index, Source, behaviors, deviations, sources
+from testbed.tested_behavior import Index, behaviors, deviations, sources
 
 ALERTS = "tests/process/charts/test_alerts.py"
 """Its samples are written by hand, so they do not show that a program exports them."""
 
 
 @cache
-def known() -> tuple[Source, ...]:
-    """All tests and their modules."""
-    return tuple(sources())
-
-
-@cache
 def marked() -> frozenset[str]:
     """The deviations that the marker of a test names."""
-    return frozenset().union(*(each.deviations for each in known() if "::" in each.name))
+    return frozenset().union(*(each.deviations for each in sources() if "::" in each.name))
 
 
 def test_each_deviation_has_a_test_with_its_marker():
@@ -32,7 +26,7 @@ def test_each_marker_names_a_deviation():
 
 @pytest.mark.parametrize("kind", ["flag", "field", "metric"])
 def test_each_behavior_is_named_by_a_test(kind):
-    index = Index(known())
+    index = Index(sources())
     found = {
         each.name: set(index.tests_of(each)) - {ALERTS}
         for each in behaviors()
