@@ -41,9 +41,8 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
 
     def apply_crds(self) -> None:
         """Those of LoadAutoscalers, as the scaler's chart installs them."""
-        for file in (CRD, CRD.with_name("scalingcalendars.yaml")):
-            for text in file.read_text("utf-8").split("\n---\n"):
-                self.cluster.apply_crd(text)
+        for name in (CRD.name, "scalingcalendars.yaml"):
+            _apply_crds(self.cluster, name)
 
     def start_scaler(self, *flags: str, repository: Path = REPOSITORY) -> LoadlineProcess:
         """Loadline's scaler for the autoscalers, as in a pod; `repository` may be another checkout.
@@ -95,6 +94,7 @@ def bench_cluster(
         definition, *others = prerequisites()
         cluster.apply_crd(msgspec.json.encode(definition).decode())
         cluster.apply(*others)
+        _apply_crds(cluster, "scalingmemories.yaml")  # those of HPAs
         targets = Targets(cluster, count, kind, spread=with_pods)
         targets.create(metric_of, with_pods=with_pods or kind.has_pods)
         yield BenchCluster(
@@ -105,3 +105,8 @@ def bench_cluster(
             metrics_api_port=port,
             metrics_api_pid=pid,
         )
+
+
+def _apply_crds(cluster: Cluster, file_name: str) -> None:
+    for text in CRD.with_name(file_name).read_text("utf-8").split("\n---\n"):
+        cluster.apply_crd(text)
