@@ -127,9 +127,11 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
 
     The count that a process finds first counts as a recommendation, if it remembers none, as when it learns late that the
     autoscaler was created again. While nothing is reconciled, the
-    last recommendation continues. To a process that claims the namespace, it is the one that was stored last.
+    last recommendation continues. To a process that claims the namespace, it is the one that was stored last. A count
+    that has changed meanwhile, as by a restore, may count as changed when it is found.
     """
     recommended: list[Recommended] = []
+    found_changed: list[Changed] = []
     wanted_at: list[tuple[float, set[int]]] = []
     begun, before, latest = set[tuple[str, float, float]](), set[int](), 0.0
     for each in sorted(reconciles, key=lambda each: each.at):
@@ -143,6 +145,12 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
         )
         continued = before if is_late else set()
         recommended += [Recommended(each.at, count) for count in counts | found | continued]
+        if is_late and latest and (known := _replicas(run, plan, latest)) is not None:
+            found_changed += [
+                Changed(each.at, version.replicas - known)
+                for version in versions
+                if version.replicas != known
+            ]
         if created_at <= run.news_since(each.at):
             begun.add(memory)  # else it may remember those of the autoscaler before
         if counts:
@@ -155,7 +163,7 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
         for each in run.journal.scales
         if each.target == plan.key
     ]
-    return History(recommended=tuple(recommended), changed=tuple(changed))
+    return History(recommended=tuple(recommended), changed=(*changed, *found_changed))
 
 
 def _found_outside_of_bounds(
