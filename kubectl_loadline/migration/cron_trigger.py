@@ -9,9 +9,12 @@ MINUTES_PER_DAY: Final = 24 * 60
 
 
 def schedules(
-    triggers: Sequence[Mapping[str, Any]], *, max_replicas: int, remarks: Remarks
+    triggers: Sequence[Mapping[str, Any]], *, min_replicas: int, max_replicas: int, remarks: Remarks
 ) -> list[Json]:
-    """The schedules of all cron triggers; those that cannot be converted become remarks."""
+    """The schedules of all cron triggers; those that cannot be converted become remarks.
+
+    As in KEDA, where the trigger is a metric of an HPA, a trigger does not exceed the bounds: `min_replicas` is 0 with scale to zero.
+    """
     found = []
     for index, trigger in enumerate(triggers):
         if trigger.get("type") != "cron":
@@ -31,8 +34,7 @@ def schedules(
             "name": f"cron-{index}",
             "schedule": start,
             "durationSeconds": minutes * 60,
-            # As in KEDA, the trigger does not exceed the upper bound.
-            "minReplicas": max(1, min(wanted, max_replicas)),
+            "minReplicas": max(1, min_replicas, min(wanted, max_replicas)),
         }
         if zone := metadata.get("timezone"):
             schedule["timeZone"] = zone

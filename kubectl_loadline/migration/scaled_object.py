@@ -21,10 +21,10 @@ API_VERSION: Final = "keda.sh/v1alpha1"
 
 # KEDA's defaults.
 MAX_REPLICAS: Final = 100
-POLLING_INTERVAL_SECONDS: Final = 30
 COOLDOWN_SECONDS: Final = 300
-# The default of the HPA controller.
+# The defaults of the HPA controller.
 WINDOW_SECONDS: Final = 300
+SYNC_PERIOD_SECONDS: Final = 15
 
 # More than any usage: KEDA reads no activity from cpu and memory (`getScalerState`), so they do not keep a target from zero.
 NEVER_ACTIVE: Final = "1P"
@@ -76,12 +76,17 @@ def from_scaled_object(
         spec["suspend"] = suspension
     spec["scaleTargetRef"] = target
     spec |= bounds
-    if found := schedules(triggers, max_replicas=spec["maxReplicas"], remarks=remarks):
+    if found := schedules(
+        triggers,
+        min_replicas=spec["minReplicas"],
+        max_replicas=spec["maxReplicas"],
+        remarks=remarks,
+    ):
         spec["schedules"] = found
     spec["metrics"] = metrics
     _add_fallback(given, metrics, remarks)
     _read_advanced(given, spec, remarks)
-    _remark_window(spec, remarks)
+    _remark_way_to_zero(spec, remarks)
     return Converted(
         original=original,
         autoscaler=load_autoscaler(scaled_object, spec),
@@ -161,7 +166,8 @@ def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) 
     elif least == 0:
         cooldown = spec.get("cooldownPeriod")
         seconds = COOLDOWN_SECONDS if cooldown is None else int(cooldown)
-        bounds["scaleToZero"] = {"cooldownSeconds": seconds}
+        # KEDA starts a target from any zero, and most targets that are converted have the zero that KEDA has set.
+        bounds["scaleToZero"] = {"cooldownSeconds": seconds, "manualZero": "Activate"}
     if bounds["minReplicas"] > 0:
         for metric in metrics:
             metric.pop("activationValue", None)
@@ -193,9 +199,23 @@ def _remark_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
     )
 
 
-def _remark_window(spec: Mapping[str, Any], remarks: Remarks) -> None:
-    """In KEDA the window belongs to the HPA, which never goes to zero; here it applies to zero too."""
+def _remark_way_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
+    """In KEDA `behavior` belongs to the HPA, which never goes to zero; here it applies to zero too."""
+    if "scaleToZero" not in spec:
+        return
     scale_down = (spec.get("behavior") or {}).get("scaleDown") or {}
+    field = "spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleDown"
+    if scale_down.get("selectPolicy") == "Disabled":
+        remarks.add(
+            f"{field}.selectPolicy",
+            "Disabled also keeps the target from zero, which it does not in KEDA",
+            "Replace it with a policy that is slow, such as 1 pod in 1800 s, and `selectPolicy: Max`.",
+        )
+    elif scale_down.get("policies"):
+        remarks.add(
+            f"{field}.policies",
+            "they also limit how fast the target goes to zero. KEDA sets it to zero at once after the cooldown",
+        )
     window_seconds = scale_down.get("stabilizationWindowSeconds", WINDOW_SECONDS)
     cooldown_seconds = spec.get("scaleToZero", {}).get("cooldownSeconds", window_seconds)
     if cooldown_seconds < window_seconds:
@@ -214,12 +234,15 @@ _INTERVALS: Final = {
 
 
 def _add_fallback(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> None:
-    """KEDA counts failed polls; a LoadAutoscaler measures the time for which a metric has failed."""
+    """KEDA counts the requests of the HPA that fail (`GetMetricsWithFallback`), one in each of its periods, whatever `pollingInterval` is.
+
+    A LoadAutoscaler measures the time for which a metric has failed.
+    """
     given = spec.get("fallback")
     if not given:
         return
-    interval = int(spec.get("pollingInterval") or POLLING_INTERVAL_SECONDS)
-    duration = {"failureDurationSeconds": int(given.get("failureThreshold", 0)) * interval}
+    failures = int(given.get("failureThreshold", 0))
+    duration = {"failureDurationSeconds": failures * SYNC_PERIOD_SECONDS}
     match given.get("behavior", "static"):
         case "static":
             fallback: Json = {

@@ -24,7 +24,7 @@ def compute(turn: Turn, signals: Sequence[Signal]) -> Draft:
         part.extension.recommendation(part.rules, draft)
     draft.proposed = draft.replicas
     draft.stabilization, draft.memory = stabilized(
-        turn.memory,
+        draft.memory,
         turn.policy,
         turn.moment,
         current=turn.current_replicas,

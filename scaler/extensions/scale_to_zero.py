@@ -1,9 +1,9 @@
 """When a target goes to zero and leaves it, by the activity of its metrics (`scaleToZero`, `activationValue`).
 
 A metric is active above its activation value, as a scaler of KEDA is (`activationThreshold`). The target goes to
-zero once no metric has been active for the cooldown, and leaves zero as soon as one is. Between the two it keeps
-at least one replica, whatever the metrics propose, and as many of its replicas as they propose. While another minimum
-than that of the spec applies, the target is active, as it is for a cron trigger of KEDA.
+zero once no metric has been active for the cooldown, and leaves zero as soon as one is. Between the two it is scaled by
+all of its metrics with at least one replica, as KEDA's HPA does. While another minimum than that of the spec applies,
+the target is active, as it is for a cron trigger of KEDA.
 """
 
 from collections.abc import Sequence
@@ -113,7 +113,11 @@ class ScaleToZero(Extension[ZeroRules, float]):
         if turn.policy.min_replicas > 0:
             draft.states.pop(self.name, None)
             return
-        found_activity = activity([each.metric for each in draft.signals], _proposals(draft))
+        found_activity = activity(
+            [each.metric for each in draft.signals],
+            _proposals(draft),
+            current=turn.current_replicas,
+        )
         found = zero(
             rules,
             draft.states.get(self.name),
@@ -124,6 +128,9 @@ class ScaleToZero(Extension[ZeroRules, float]):
             moment=turn.moment,
         )
         draft.replicas = found.recommended
+        if _has_waited_for_window(turn, found):
+            # What is remembered since the last active metric was one at least because of the cooldown.
+            draft.memory = msgspec.structs.replace(draft.memory, recommendations=())
         draft.states[self.name] = found.inactive_since_unix_seconds
         draft.steps[self.name] = ZeroStep(
             active=found_activity.active,
@@ -138,9 +145,10 @@ class ScaleToZero(Extension[ZeroRules, float]):
         step: ZeroStep | None = draft.steps.get(self.name)
         if step is None:
             return
-        is_cooling = step.inactive_since_unix_seconds is not None
+        since = step.inactive_since_unix_seconds
+        is_held_otherwise = since is None or not _is_window_over(draft.turn, since)
         draft.steps[self.name] = msgspec.structs.replace(
-            step, decides=is_cooling and draft.replicas < step.floor
+            step, decides=draft.replicas <= step.floor and step.floor > 0 and not is_held_otherwise
         )
         draft.replicas = max(draft.replicas, step.floor)
 
@@ -200,14 +208,39 @@ def zero(
         return Zero(recommended=max(1, recommended), floor=floor, inactive_since_unix_seconds=None)
     since = inactive_since_unix_seconds
     since = moment.now_unix_seconds if since is None else since
-    cools_down = current > 0 and not moment.reached(since + rules.cooldown_seconds)
-    # What is not active may still need its replicas, such as cpu after the last message of a queue.
-    floor = min(current, max(1, recommended)) if cools_down else 0
-    return Zero(recommended=0, floor=floor, inactive_since_unix_seconds=since)
+    if current > 0 and not moment.reached(since + rules.cooldown_seconds):
+        # What is not active may still need replicas, such as cpu after the last message of a queue.
+        return Zero(recommended=max(1, recommended), floor=1, inactive_since_unix_seconds=since)
+    return Zero(recommended=0, floor=0, inactive_since_unix_seconds=since)
 
 
-def activity(metrics: Sequence[MetricSpec], proposals: Sequence[Proposal]) -> Activity:
-    """The activity of the metrics that scale; `proposals` are theirs, in the same order."""
+def _has_waited_for_window(turn: Turn, found: Zero) -> bool:
+    """Whether the target may be at zero, and nothing but the cooldown has recommended more for a whole window.
+
+    So the stabilization window and the cooldown begin together. Nothing else lets a target leave zero than an active metric.
+    """
+    since = found.inactive_since_unix_seconds
+    if since is None or found.floor > 0:
+        return False
+    return turn.current_replicas == 0 or _is_window_over(turn, since)
+
+
+def _is_window_over(turn: Turn, since_unix_seconds: float) -> bool:
+    """Whether no recommendation from before that time counts any more."""
+    until = since_unix_seconds + turn.policy.scale_down_window_seconds
+    # Without `behavior`, one that was last made exactly a window ago still counts.
+    if turn.policy.behavior is None:
+        return turn.moment.passed(until)
+    return turn.moment.reached(until)
+
+
+def activity(
+    metrics: Sequence[MetricSpec], proposals: Sequence[Proposal], *, current: int
+) -> Activity:
+    """The activity of the metrics that scale; `proposals` are theirs, in the same order. `current`: the replicas of the target.
+
+    As in KEDA, a failure starts nothing (`RequestScale`), also with a fallback.
+    """
     active: list[str] = []
     unknown = False
     for metric, proposal in zip(metrics, proposals, strict=True):
@@ -217,11 +250,11 @@ def activity(metrics: Sequence[MetricSpec], proposals: Sequence[Proposal]) -> Ac
         value = _value_milli(found)
         if value is not None:
             is_active = value > milli(metric.activation_value or 0)
-        elif proposal.failure is not None:
+        elif proposal.failure is not None or current == 0:
             unknown = True
             continue
         else:
-            # Something proposes in spite of the failure, without a value.
+            # A fallback proposes in spite of the failure, without a value.
             is_active = (found.proposal or 0) > 0
         if is_active:
             active.append(metric.name or found.name)

@@ -24,7 +24,7 @@ def test_kedas_defaults_become_explicit():
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "worker"},
         "minReplicas": 0,
         "maxReplicas": 100,
-        "scaleToZero": {"cooldownSeconds": 300},
+        "scaleToZero": {"cooldownSeconds": 300, "manualZero": "Activate"},
         "metrics": [
             {
                 "type": "External",
@@ -86,12 +86,12 @@ def test_cpu_and_cron_say_that_keda_would_go_to_zero():
     [
         pytest.param(
             {"failureThreshold": 3, "replicas": 6},
-            {"type": "Replicas", "replicas": 6, "failureDurationSeconds": 90},
-            id="a fixed count after three polls of 30 s",
+            {"type": "Replicas", "replicas": 6, "failureDurationSeconds": 45},
+            id="a fixed count after three periods of the HPA controller",
         ),
         pytest.param(
             {"failureThreshold": 2, "replicas": 6, "behavior": "currentReplicas"},
-            {"type": "Hold", "failureDurationSeconds": 60},
+            {"type": "Hold", "failureDurationSeconds": 30},
             id="the current count",
         ),
         pytest.param(
@@ -102,7 +102,7 @@ def test_cpu_and_cron_say_that_keda_would_go_to_zero():
     ],
 )
 def test_the_fallback_applies_to_the_external_metrics(fallback, expected):
-    external, cpu = spec_of(prometheus(), CPU, fallback=fallback)["metrics"]
+    external, cpu = spec_of(prometheus(), CPU, fallback=fallback, pollingInterval=300)["metrics"]
     assert external.get("fallback") == expected
     assert "fallback" not in cpu
 
@@ -177,6 +177,32 @@ def test_a_cron_trigger_becomes_a_schedule_if_its_duration_is_fixed(start, end, 
             "timeZone": "Europe/Berlin",
             "minReplicas": 6,
         }
+
+
+@pytest.mark.parametrize(
+    ("scale_down", "reported"),
+    [
+        pytest.param({"selectPolicy": "Disabled"}, "selectPolicy", id="never to zero"),
+        pytest.param(
+            {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]},
+            "policies",
+            id="slowly",
+        ),
+    ],
+)
+def test_policies_that_delay_zero_are_reported(scale_down, reported):
+    config = {"behavior": {"scaleDown": scale_down}}
+    advanced = {"horizontalPodAutoscalerConfig": config}
+    field = f"spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleDown.{reported}"
+    assert remarked(prometheus(), advanced=advanced) == [field]
+    assert remarked(prometheus(), advanced=advanced, minReplicaCount=1) == []
+
+
+@pytest.mark.parametrize(("least", "expected"), [(0, 2), (1, 2), (5, 5)])
+def test_a_cron_trigger_does_not_lower_the_minimum(least, expected):
+    trigger = cron("0 8 * * *", "0 9 * * *", desiredReplicas="2")
+    (schedule,) = spec_of(prometheus(), trigger, minReplicaCount=least)["schedules"]
+    assert schedule["minReplicas"] == expected
 
 
 def test_a_cron_trigger_does_not_exceed_the_upper_bound():

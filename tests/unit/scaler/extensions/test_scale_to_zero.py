@@ -192,7 +192,7 @@ def test_a_metric_per_pod_counts_by_its_average():
     ("replicas", "current", "expected"),
     [
         pytest.param(2, 3, 2, id="a fallback with replicas is active"),
-        pytest.param(2, 0, 2, id="also at zero"),
+        pytest.param(2, 0, 0, id="but starts nothing at zero, as in KEDA"),
         pytest.param(0, 3, 0, id="a fallback of zero is not"),
     ],
 )
@@ -225,13 +225,62 @@ CPU_THAT_NEVER_ACTIVATES = named(resource(utilization(50)), "cpu", activation_va
 BUSY = samples({f"web-{index}": 1000 for index in range(3)})  # of cpu: it proposes six
 
 
-@pytest.mark.parametrize(("inactive_seconds", "expected"), [(599, 3), (600, 0)])
-def test_a_metric_that_never_activates_keeps_its_replicas_for_the_cooldown_and_then_none(
+@pytest.mark.parametrize(("inactive_seconds", "expected"), [(599, 6), (600, 0)])
+def test_a_metric_that_never_activates_scales_during_the_cooldown_and_not_afterwards(
     inactive_seconds, expected
 ):
     of = of_queue(QUEUE, CPU_THAT_NEVER_ACTIVATES, cooldown=600)
     decision = desired(of, queue(0), BUSY, memory=inactive(inactive_seconds), replicas=3)
     assert decision.desired_replicas == expected
+
+
+def counts_of(of, readings, *, replicas, memory=None, every_seconds=15):
+    """The replicas after each reconcile, with these readings one after the other."""
+    memory, counts = memory or Memory(recommendations=()), []
+    for position, reading in enumerate(readings):
+        decision = decided(
+            observed(of, replicas=replicas),
+            reading,
+            memory=memory,
+            settings=LA,
+            now=NOW + every_seconds * position,
+        )
+        memory = decision.memory
+        if decision.desired_replicas is not None:
+            replicas = decision.desired_replicas
+        counts.append(replicas)
+    return counts
+
+
+@pytest.mark.parametrize("behavior", [None, Behavior(scale_down=rules(window_seconds=300))])
+def test_during_the_cooldown_a_low_sample_is_stabilized_as_by_an_hpa(behavior):
+    """One sample of cpu that is low for a moment removes no replica that is busy."""
+    of = of_queue(QUEUE, CPU_THAT_NEVER_ACTIVATES, cooldown=3600, behavior=behavior)
+    steady, low = (samples({f"web-{index}": milli for index in range(4)}) for milli in (500, 100))
+    cpu = [low if position == 20 else steady for position in range(60)]
+    assert counts_of(of, [(queue(0), each) for each in cpu], replicas=4) == [4] * 60
+
+
+@pytest.mark.parametrize("behavior", [None, Behavior(scale_down=rules(window_seconds=300))])
+@pytest.mark.parametrize("cooldown", [60, 300, 600])
+def test_zero_is_reached_after_the_longer_of_the_cooldown_and_the_window(behavior, cooldown):
+    of = of_queue(cooldown=cooldown, behavior=behavior)
+    lengths = [30, *[0] * 60]
+    counts = counts_of(of, [(queue(each),) for each in lengths], replicas=3)
+    at_zero_seconds = 15 * counts.index(0)
+    assert at_zero_seconds - 15 - max(cooldown, 300) in ((0,) if behavior else (0, 15))
+    assert set(counts[counts.index(0) :]) == {0}
+
+
+def test_a_target_at_zero_stays_there_when_the_cooldown_begins_again():
+    """What the cooldown recommended before does not count there."""
+    of = of_queue(cooldown=60, behavior=None)
+    lengths = [0] * 40
+    readings = [(queue(each),) for each in lengths]
+    readings[30] = (DOWN,)
+    counts = counts_of(of, readings, replicas=1)
+    assert 0 in counts[:30]
+    assert set(counts[30:]) == {0}
 
 
 def test_while_a_schedule_sets_a_floor_metrics_that_do_not_activate_count_and_the_cooldown_waits():
