@@ -75,7 +75,7 @@ class Reconciling:
         """Reconcile in namespaces that could not be listed at the start, each as soon as it has been listed."""
         await self.synced()
         async with asyncio.TaskGroup() as group:
-            for namespace in self._watches.refused_namespaces():
+            for namespace in self._watches.late_namespaces():
                 group.create_task(self._completed(namespace), name=f"namespace {namespace}")
 
     async def _completed(self, namespace: str) -> None:

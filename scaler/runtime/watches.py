@@ -83,6 +83,7 @@ class Watches:
             *self.pods.caches,
             *self._hpas,
         )
+        self._late: set[str] = set()
         self._needed: dict[str, list[AnyCache]] = {}
         needed: tuple[AnyCache, ...] = (*self.autoscalers.caches, *self.pods.caches)
         for cache in needed:
@@ -102,17 +103,20 @@ class Watches:
         If the scaler is limited to namespaces, it does not wait for one in which it may not list, as after its deletion.
         """
         for each in (one for needed in self._needed.values() for one in needed):
-            if self._is_limited:
-                await each.listed_unless_forbidden()
-            else:
+            if not self._is_limited:
                 await each.synced()
+            elif not await each.listed_unless_forbidden():
+                self._late.add(namespace_of(each.path))
         await self._calendars_synced()
-        for hpas in self._hpas:
-            if not await hpas.listed_unless_forbidden():
+        await self._listed_unless_forbidden(self._hpas)
+
+    async def _listed_unless_forbidden(self, hpas: Iterable[WatchCache[Autoscaler]]) -> None:
+        for each in hpas:
+            if not await each.listed_unless_forbidden():
                 log.warning(
                     "%s may not be listed (%s): a target that an HPA scales too will not be detected",
-                    hpas.path,
-                    hpas.last_error,
+                    each.path,
+                    each.last_error,
                 )
 
     async def _calendars_synced(self) -> None:
@@ -124,17 +128,28 @@ class Watches:
                     await each.listed_unless_forbidden()
 
     def is_complete(self, namespace: str) -> bool:
-        """Whether the autoscalers and the pods of the namespace have been listed."""
-        return all(each.is_synced for each in self._needed_in(namespace))
+        """Whether the autoscalers and the pods of the namespace have been listed, and its HPAs if the client may list them."""
+        return namespace not in self._late and all(
+            each.is_synced for each in self._needed_in(namespace)
+        )
+
+    def late_namespaces(self) -> list[str]:
+        """Those that were not complete when everything else was `synced`: wait until they are `completed`."""
+        return sorted(self._late)
 
     def refused_namespaces(self) -> list[str]:
         """Those of the scaler's namespaces in which it may not list autoscalers or pods, and never could."""
         return [each for each in self._needed if each and self.refusal(each)]
 
     async def completed(self, namespace: str) -> None:
-        """Wait until the autoscalers and the pods of the namespace have been listed."""
+        """Wait until it `is_complete`."""
         for each in self._needed_in(namespace):
             await each.synced()
+        hpas = [each for each in self._hpas if namespace_of(each.path) == namespace]
+        for one in hpas:
+            one.forget_refusal()
+        await self._listed_unless_forbidden(hpas)
+        self._late.discard(namespace)
 
     def refusal(self, namespace: str) -> str | None:
         """What may not be listed there, and why."""

@@ -169,6 +169,11 @@ class WatchCache(Generic[T]):
         await self._listed_or_refused.wait()
         return self.is_synced
 
+    def forget_refusal(self) -> None:
+        """The client may have got the permission: `listed_unless_forbidden` waits for the next attempt."""
+        if not self.is_synced:
+            self._listed_or_refused.clear()
+
     @property
     def age_seconds(self) -> float:
         """How long ago the API server last confirmed the copy, by an event, a bookmark or a complete LIST.

@@ -3,13 +3,18 @@
 import asyncio
 import json
 import logging
+import random
 
 import pytest
 
+from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.shards.assignment import ALL_SHARDS
+from scaler.runtime.watches import Watches
 from tests.fakes import virtual_time
 from tests.unit.scaler.cluster.memories.server import Server
+from tests.unit.scaler.control.world import SPEC
 from tests.unit.scaler.runtime.replica import ListedHpas, Replica
+from tests.unit.scaler.runtime.test_watches import SilentServer
 from wire.api.status import Unavailable, forbidden
 
 HPAS, PODS = "horizontalpodautoscalers", "pods"
@@ -161,3 +166,64 @@ def test_a_scaler_that_may_list_in_no_namespace_is_not_ready():
         await replica.stop()
 
     virtual_time.run(scenario())
+
+
+class BothKinds(SilentServer):
+    """One LoadAutoscaler and one HPA in `bank` on the same target. `refuses` says which paths may not be listed."""
+
+    def __init__(self, refuses):
+        super().__init__()
+        self.refuses = refuses
+
+    async def get(self, path, params=None, *, accept=""):
+        if self.refuses(path):
+            raise forbidden("no Role")
+        if "/bank/" not in path or not path.endswith("autoscalers"):
+            return await super().get(path, params, accept=accept)
+        metadata = {"namespace": "bank", "name": "web", "uid": path, "resourceVersion": "1"}
+        items = [{"metadata": metadata, "spec": SPEC}]
+        return json.dumps({"metadata": {"resourceVersion": "1"}, "items": items}).encode()
+
+
+def rivals_when_complete(server, *, refuses_later):
+    """What else scales the target when `bank` is complete, which could not be listed for five minutes."""
+
+    async def scenario():
+        watches = Watches(
+            server, LOAD_AUTOSCALERS, ("shop", "bank"), on_change=lambda *_: None, on_crash=lambda: None,
+            monotonic=asyncio.get_running_loop().time,
+        )  # fmt: skip
+        tasks = [asyncio.create_task(each.run()) for each in watches.caches]
+        await watches.synced()
+        assert watches.late_namespaces() == ["bank"]
+        await virtual_time.passes(300)
+        server.refuses = refuses_later
+        await watches.completed("bank")
+        assert watches.is_complete("bank")
+        assert watches.late_namespaces() == []
+        autoscaler = watches.autoscalers.get("bank/web")
+        found = watches.rivals.rivals_of(autoscaler, LOAD_AUTOSCALERS.kind)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return found
+
+    return virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_hpa_of_a_namespace_that_is_listed_late_is_known_before_its_target_is_scaled(seed):
+    """Each list is repeated at a time of its own."""
+    random.seed(seed)
+    server = BothKinds(lambda path: "/bank/" in path)
+    rivals = rivals_when_complete(server, refuses_later=lambda _: False)
+    assert rivals == ("HorizontalPodAutoscaler bank/web",)
+
+
+def test_hpas_that_may_not_be_listed_later_either_are_not_waited_for(caplog):
+    server = BothKinds(lambda path: "/bank/" in path)
+    rivals = rivals_when_complete(
+        server, refuses_later=lambda path: path.endswith("/bank/horizontalpodautoscalers")
+    )
+    assert rivals == ()
+    assert "a target that an HPA scales too will not be detected" in caplog.text
