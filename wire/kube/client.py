@@ -119,7 +119,8 @@ class KubeClient(Writer):
                 self._request(session, "GET", url, headers, timeout) as response,
             ):
                 until_response.reschedule(None)
-                await self._raise_unless_ok(response)
+                if not _is_success(response):
+                    raise from_response(response.status, await self._body(response))
                 on_accepted()
                 async for line in _lines(response.content.iter_any(), self._response_bytes_max):
                     yield line
@@ -155,7 +156,6 @@ class KubeClient(Writer):
         before_each: BeforeEach | None = None,
     ) -> bytes:
         """The body of a 2xx response. `path`, which may have a query, is sent as it is, so names in it must be escaped."""
-        failure = _FailureOf(method, self.server, path)
         busy_retries = refusals = closed = 0
         may_be_applied = False
         self._in_flight += 1
@@ -168,27 +168,18 @@ class KubeClient(Writer):
                     headers = await self._headers(accept, refused=refusals > 0)
                     if body is not None:
                         headers.append(("Content-Type", content_type))
-                    with failure:
-                        url = request_url(self.server, path, params)
-                        async with (
-                            self._requests.session() as session,
-                            self._request(
-                                session, method, url, headers, self._timeout, body
-                            ) as response,
-                        ):
-                            if _is_success(response):
-                                return await self._body(response)
-                            may_be_applied = may_be_applied or response.status >= 500
-                            pause_seconds = _retry_after_seconds(response)
-                            if response.status == 401 and refusals == 0:
-                                # Perhaps the token was replaced: once more with a fresh one.
-                                refusals += 1
-                            elif (
-                                pause_seconds is not None and busy_retries < self._busy_retries_max
-                            ):
-                                busy_retries += 1
-                            else:
-                                await self._raise_unless_ok(response)
+                    response, received = await self._exchange(method, path, params, headers, body)
+                    if _is_success(response):
+                        return received
+                    may_be_applied = may_be_applied or response.status >= 500
+                    pause_seconds = _retry_after_seconds(response)
+                    if response.status == 401 and refusals == 0:
+                        # Perhaps the token was replaced: once more with a fresh one.
+                        refusals += 1
+                    elif pause_seconds is not None and busy_retries < self._busy_retries_max:
+                        busy_retries += 1
+                    else:
+                        raise from_response(response.status, received)
                 except _ConnectionClosed:
                     # Mostly an idle connection that the server closed as the request was on its way: once more, on a
                     # connection that was opened since. What is sent here may be sent twice: a second POST of the same
@@ -204,6 +195,23 @@ class KubeClient(Writer):
                 await asyncio.sleep(pause_seconds or 0)
         finally:
             self._in_flight -= 1
+
+    async def _exchange(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None,
+        headers: list[tuple[str, str]],
+        body: bytes | None,
+    ) -> tuple[aiohttp.ClientResponse, bytes]:
+        """One request, its response, and the whole body of that."""
+        with _FailureOf(method, self.server, path):
+            url = request_url(self.server, path, params)
+            async with (
+                self._requests.session() as session,
+                self._request(session, method, url, headers, self._timeout, body) as response,
+            ):
+                return response, await self._body(response)
 
     async def _headers(self, accept: str, *, refused: bool = False) -> list[tuple[str, str]]:
         """A list, since there is a header for each group of an impersonated user."""
@@ -239,10 +247,6 @@ class KubeClient(Writer):
             # would say that the request was never sent.
             middlewares=None if method == "GET" else (single_attempt,),
         )
-
-    async def _raise_unless_ok(self, response: aiohttp.ClientResponse) -> None:
-        if not _is_success(response):
-            raise from_response(response.status, await self._body(response))
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         chunks: list[bytes] = []
