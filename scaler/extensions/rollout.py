@@ -79,12 +79,18 @@ class Rollout(Extension[str, None]):
 
 
 def _leave_out_surge(draft: Draft, surge: frozenset[str], proposed: int) -> None:
-    """Evaluate the metrics with fewer pods."""
+    """Evaluate the metrics with fewer pods.
+
+    A metric of type AverageValue that is within the tolerance proposes what the status of the target counts, which has the
+    surge pods, too (`GetExternalPerPodMetricReplicas`).
+    """
     turn = draft.turn
-    if not surge:
+    counted_replicas = min(turn.scale.status_replicas, turn.current_replicas)
+    if not surge and counted_replicas == turn.scale.status_replicas:
         return
     kept = tuple(each for each in turn.pods if each.metadata.name not in surge)
-    fewer = msgspec.structs.replace(turn, pods=kept)
+    scale = msgspec.structs.replace(turn.scale, status_replicas=counted_replicas)
+    fewer = msgspec.structs.replace(turn, pods=kept, scale=scale)
     counted = recommend(fewer, [_without(each, surge) for each in draft.signals])
     found = counted.recommended
     if found is None or found.replicas is None:

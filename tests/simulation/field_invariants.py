@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tests.simulation.api_server import proposal
 from tests.simulation.creations import created
 from tests.simulation.end_invariants import INVARIANTS
-from tests.simulation.history_invariants import ROUNDING_SECONDS
+from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.metrics_apis import EXTERNAL
@@ -107,7 +107,10 @@ def forecast_only_adds(run: Run) -> Iterator[Violation]:
 
 
 def forecast_acts_only_with_mode_and_trust(run: Run) -> Iterator[Violation]:
-    """In a dry run, or suspended, it adds nothing: nothing grows beyond the highest load that was measured."""
+    """In a dry run, or suspended, it adds nothing: nothing grows beyond the highest load that was measured.
+
+    The count with which the autoscaler began is remembered as recommended for a window, also while a suspension sets another one.
+    """
     for written, plan in _writes(run):
         fields = plan.fields
         if fields.forecast in ("", "Add") or fields.fallback is not None:
@@ -124,9 +127,17 @@ def forecast_acts_only_with_mode_and_trust(run: Run) -> Iterator[Violation]:
             ),
             default=0,
         )
-        if written.after > highest:
+        if written.after > max(highest, _found_at_creation(run, plan, written)):
             why = f"never had a load for more than {highest}"
             yield _violation("forecast acts only with mode and trust", written, why)
+
+
+def _found_at_creation(run: Run, plan: AutoscalerPlan, written: ScaleWritten) -> int:
+    """The replicas of the target when its autoscaler was created, as long as they are remembered; then 0."""
+    created_at = created(run, plan, written.at)
+    remembered_until = created_at + window_of(run, plan) + 2 * run.period_of(plan)
+    versions = [each for each in run.journal.targets[plan.key] if each.at <= created_at]
+    return versions[-1].replicas if versions and written.at <= remembered_until else 0
 
 
 def candidate_stays_aborted(run: Run) -> Iterator[Violation]:

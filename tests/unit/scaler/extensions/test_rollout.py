@@ -59,14 +59,14 @@ def new(count, **changes):
     return [of_revision("b", f"b-{i}", created_seconds_ago=30, **changes) for i in range(count)]
 
 
-def desired(rollout, target_pods, usage, *, replicas=10, metric=None):
+def desired(rollout, target_pods, usage, *, replicas=10, metric=None, status_replicas=None):
     of = spec(metric or of_pods(average("10")), behavior=FREE)
     of = replaced(of, pod_readiness=PodReadiness(rollout=rollout))
     reading = ExternalValues((usage * 1000,))
     if metric is None:
         reading = samples({each.metadata.name: usage * 1000 for each in target_pods})
     return decided(
-        observed(of, replicas=replicas),
+        observed(of, replicas=replicas, status_replicas=status_replicas),
         (reading,),
         memory=Memory(recommendations=()),
         settings=LA,
@@ -128,6 +128,24 @@ def test_ready_pods_in_excess_do_not_multiply_a_target_of_type_value():
         desired("Count", [*old(10), *new(3)], 20, metric=metric).desired_replicas,
         desired("IgnoreSurge", [*old(10), *new(3)], 20, metric=metric).desired_replicas,
     ) == (26, 20)
+
+
+@pytest.mark.parametrize(
+    "target_pods",
+    [
+        pytest.param([*old(10), *new(1)], id="a pod in excess"),
+        pytest.param([*old(9), *new(1)], id="the status counts a pod that is gone"),
+    ],
+)
+@pytest.mark.parametrize(("usage", "hpa", "expected"), [(99, 11, 10), (115, 11, 11), (130, 13, 13)])
+def test_a_metric_per_pod_that_is_within_the_tolerance_does_not_propose_the_surge(
+    target_pods, usage, hpa, expected
+):
+    found = [
+        desired(rollout, target_pods, usage, metric=external(average("10")), status_replicas=11)
+        for rollout in ("Count", "IgnoreSurge")
+    ]
+    assert [each.desired_replicas for each in found] == [hpa, expected]
 
 
 @pytest.mark.parametrize(
