@@ -213,9 +213,9 @@ class WatchCache(Generic[T]):
                 self._was_interrupted = True
                 self._problem.set(str(error))
             self._attempted.set()
-            if pause_seconds is None:
-                pause_seconds = self._backoff.next_seconds()
-            await self._sleep(pause_seconds)
+            await self._sleep(
+                self._backoff.next_seconds() if pause_seconds is None else pause_seconds
+            )
 
     def _pause_after_refused_watch(self, refusal: str) -> float | None:
         """In seconds. None, which is the usual backoff, when the last watch was accepted.
