@@ -1,9 +1,8 @@
 """A local copy of a collection, kept up to date by LIST and WATCH. Upstream: client-go's reflector and store.
 
-The objects are decoded into the caller's struct, which names only the fields that it needs: that,
-and the metadata-only mode, are what keeps tens of thousands of objects cheap. The copy is always whole:
-until the first LIST is complete it is empty and `synced()` waits; afterwards it may be old, never
-partial, and `age_seconds` says how old at most. Without permission to watch it is listed periodically.
+The objects are decoded into the caller's struct, which names only the fields that it needs: that, and the metadata-only mode,
+are what keeps tens of thousands of objects cheap. The copy is always whole: until the first LIST is complete it is empty and
+`synced()` waits; afterwards it may be old, and `age_seconds` says how old at most. Without permission to watch it is listed periodically.
 """
 
 import asyncio
@@ -37,8 +36,8 @@ RELIST_SECONDS = 15.0
 RELIST_DURATIONS = 10.0
 # Not allowed, and a resource that has no watch.
 WATCH_REFUSED_CODES = (403, 405)
-log = logging.getLogger(__name__)
 
+log = logging.getLogger(__name__)
 
 OnChange = Callable[[T | None, T | None], None]
 
@@ -73,9 +72,9 @@ class WatchCache(Generic[T]):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`on_change(old, new)`: added when `old` is None, deleted when `new` is None. It is called
-        after the copy has changed and must not block. `convert` makes of a decoded object what is kept. `on_crash` counts the
-        exceptions of both: they are logged, and concern that object only. `on_watch` is called whenever a watch was accepted.
+        """`on_change(old, new)`: added when `old` is None, deleted when `new` is None. It is called after the copy has changed and must
+        not block. `convert` makes of a decoded object what is kept. `on_crash` counts the exceptions of both: they are logged, and
+        concern that object only. `on_watch` is called whenever a watch was accepted.
         """
         self.path = path
         self._client = client
