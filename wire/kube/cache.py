@@ -36,7 +36,6 @@ RELIST_SECONDS = 15.0
 RELIST_DURATIONS = 10.0
 # Not allowed, and a resource that has no watch.
 WATCH_REFUSED_CODES = (403, 405)
-
 log = logging.getLogger(__name__)
 
 OnChange = Callable[[T | None, T | None], None]
