@@ -18,6 +18,9 @@ from wire.api.status import bad_request
 
 Query = Sequence[tuple[str, str]]
 
+# As of the selectors of an autoscaler's metrics (`spec_limits` of the scaler).
+SELECTOR_LENGTH_MAX: Final = 65_536
+SELECTOR_COMMAS_MAX: Final = 1_000
 _FALSE: Final = ("false", "0")
 _KNOWN_FIELDS: Final = ("metadata.name", "metadata.namespace")
 _TERM: Final = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)
@@ -41,6 +44,10 @@ def read_selector(query: Query, *, name: str | None = None) -> Selector:
     for number in ("timeoutSeconds", "limit"):
         _check_number(query, number)
     text = first(query, "labelSelector")
+    if len(text) > SELECTOR_LENGTH_MAX or text.count(",") > SELECTOR_COMMAS_MAX:
+        raise bad_request(
+            f"the labelSelector has {len(text)} characters: at most {SELECTOR_LENGTH_MAX} are read, with {SELECTOR_COMMAS_MAX} commas"
+        )
     try:
         selector = labels.parse(text)
     except ValueError as e:
@@ -73,9 +80,10 @@ def check_timeout(query: Query) -> None:
 
 def _duration_complaint(text: str) -> str:
     """The error of Go's time.ParseDuration."""
-    if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text):
+    # Without alternatives for the same digits: the text may be a megabyte.
+    if re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)", text):
         return f"time: missing unit in duration {go_quote(text)}"
-    if unit := re.match(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]+)", text):
+    if unit := re.match(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)([^0-9.]+)", text):
         return f"time: unknown unit {go_quote(unit[1])} in duration {go_quote(text)}"
     return f"time: invalid duration {go_quote(text)}"
 

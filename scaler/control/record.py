@@ -17,6 +17,7 @@ from scaler.cluster.scales import ScaleCopy
 from scaler.cluster.target_scale import TargetScale
 from scaler.control.last_decision import LastDecision
 from scaler.control.repetition import Repetition
+from wire.kube.list_and_watch import is_earlier
 
 
 class KeptMemory(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,9 +100,7 @@ class Record(msgspec.Struct, kw_only=True):
         """
         is_listed = listed_at_seconds > self.status_written_at_seconds
         written = "" if is_listed else self.written_version
-        is_missed = (
-            known_version.isdecimal() and written.isdecimal() and int(known_version) < int(written)
-        )
+        is_missed = is_earlier(known_version, written)
         if is_missed and (skips_max is None or self.stale_skips < skips_max):
             self.stale_skips += 1
             return True

@@ -56,8 +56,11 @@ class Bookmark(msgspec.Struct, frozen=True):
 
 def is_earlier(version: str, than: str) -> bool:
     """Whether a resourceVersion is an earlier one of the same collection. False if one is not a number, as nothing is known of others."""
-    is_known = version.isdecimal() and than.isdecimal()
-    return is_known and int(version) < int(than)
+    if not all(each.isascii() and each.isdecimal() for each in (version, than)):
+        return False
+    # Not as numbers: Python refuses those of more than 4,300 digits.
+    one, other = version.lstrip("0"), than.lstrip("0")
+    return (len(one), one) < (len(other), other)
 
 
 def selectors(label_selector: str, field_selector: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
+from wire.api.status import bad_request
 from wire.serving.request_path import split_path
 
 ANONYMOUS = "system:anonymous"
@@ -26,6 +27,8 @@ _VERBS = {
 }
 _COLLECTION_VERBS = {"get": "list", "delete": "deletecollection"}
 _SPECIAL_VERBS = {"proxy", "watch"}
+_COUNTING = ("watch", "fieldSelector")
+PARAMETERS_MAX = 1_000
 _NAMESPACE_SUBRESOURCES = {"status", "finalize"}
 
 
@@ -58,7 +61,7 @@ def sorted_extra(extra: Mapping[str, list[str]]) -> tuple[tuple[str, tuple[str, 
 
 
 def attributes_of(method: str, path: str, query: str = "") -> Attributes:
-    """The attributes of a request; `path` is decoded (see `request_path`), `query` is not."""
+    """The attributes of a request; `path` is decoded (see `request_path`), `query` is not. Raises `StatusError` 400."""
     attributes = _by_path(method, path)
     if query and attributes.verb == "list":
         return _of_list(attributes, query)
@@ -107,7 +110,16 @@ def _of_list(attributes: Attributes, query: str) -> Attributes:
     """A list may be a watch, and its field selector may name one object."""
     if all(_is_plain(parameter) for parameter in query.split("&")):
         return attributes
-    parameters = parse_qs(query, keep_blank_values=True)
+    # Only those that may count, since a query may have half a million.
+    parts = query.split("&")
+    counting = [each for each in parts if each.startswith(_COUNTING)]
+    if "%" in query:
+        counting = [
+            each for each in parts if each.startswith(_COUNTING) or "%" in each.partition("=")[0]
+        ]
+    if len(counting) > PARAMETERS_MAX:
+        raise bad_request(f"the query has more than {PARAMETERS_MAX} parameters")
+    parameters = parse_qs("&".join(counting), keep_blank_values=True)
     watch = parameters.get("watch", ["false"])[0].lower() not in ("false", "0")
     name = ""
     for term in parameters.get("fieldSelector", [""])[0].split(","):

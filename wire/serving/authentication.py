@@ -32,6 +32,7 @@ from wire.serving.attributes import (
 )
 from wire.serving.certificates import Bundle, CertificateError, ClientIdentity
 from wire.serving.client_address import client_address
+from wire.serving.header_text import header_text, is_not_text
 from wire.serving.review_cache import (
     ACCEPTED_BEFORE_SIZE_MAX,
     TOKENS_SIZE_MAX,
@@ -151,9 +152,9 @@ class Authenticator:
         for header in proxy.group_headers:
             groups += headers.getall(header, ())
         return User(
-            name=_text(name),
-            uid=_text(_first(headers, proxy.uid_headers)),
-            groups=tuple(map(_text, filter(None, groups))),
+            name=header_text(name),
+            uid=header_text(_first(headers, proxy.uid_headers)),
+            groups=tuple(map(header_text, filter(None, groups))),
             extra=_extra(headers, proxy.extra_headers_prefix),
         )
 
@@ -175,7 +176,7 @@ class Authenticator:
             raise unauthorized(
                 f"Unauthorized: the bearer token is longer than {TOKEN_LENGTH_MAX} bytes"
             )
-        if _is_not_text(token):
+        if is_not_text(token):
             failures.append("the bearer token is not valid UTF-8")
             return None
         user = await self._user_of(reviewer, token, address)
@@ -279,18 +280,6 @@ def _with_group(user: User) -> User:
     return msgspec.structs.replace(user, groups=(*user.groups, AUTHENTICATED_GROUP))
 
 
-def _is_not_text(value: str) -> bool:
-    """Whether aiohttp read bytes that are not UTF-8, which it keeps as surrogates."""
-    return not value.isascii() and any("\ud800" <= each <= "\udfff" for each in value)
-
-
-def _text(value: str) -> str:
-    """A header's value with U+FFFD for what is not UTF-8, as Go writes it into JSON."""
-    if not _is_not_text(value):
-        return value
-    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
 def _first(headers: Headers, names: Iterable[str]) -> str:
     for name in names:
         if value := headers.get(name):
@@ -307,5 +296,5 @@ def _extra(headers: Headers, prefixes: tuple[str, ...]) -> tuple[tuple[str, tupl
         for prefix in prefixes:
             if lower.startswith(prefix):
                 key = unquote(lower[len(prefix) :])
-                found.setdefault(_text(key), list(map(_text, headers.getall(name))))
+                found.setdefault(header_text(key), list(map(header_text, headers.getall(name))))
     return sorted_extra(found) if found else ()

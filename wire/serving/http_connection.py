@@ -84,6 +84,8 @@ class HTTPConnection(web.RequestHandler):
             manager,
             loop=loop,
             access_log=_NO_ACCESS_LOG,
+            # No body is used, so what it inflates to does not matter either; Go's net/http inflates none.
+            auto_decompress=False,
             keepalive_timeout=limits.idle_seconds,
             # The parser's limits are per line: the sum is counted here.
             max_line_size=limits.head_bytes_max,
@@ -123,6 +125,8 @@ class HTTPConnection(web.RequestHandler):
         if tls is not None and tls.getpeercert(binary_form=True):
             self._know(Group.VERIFIED)
         super().connection_made(transport)
+        if self._task_handler is not None:
+            self._task_handler.add_done_callback(self._handling_ended)
         self._start_head_timer()
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -323,6 +327,12 @@ class HTTPConnection(web.RequestHandler):
         if self._task_handler is not None:
             self._task_handler.cancel()
         self._linger_timer = self._loop.call_later(self._limits.linger_seconds, self._abort)
+
+    def _handling_ended(self, task: asyncio.Task[None]) -> None:
+        """Nothing would answer, or end, a connection whose task has failed."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a connection is closed after an error", exc_info=error)
+            self._abort()
 
     def _time_out(self) -> None:
         self._shared.refused(Reason.TIME, self._place.address)

@@ -20,6 +20,7 @@ from wire.serving.attributes import (
     User,
     sorted_extra,
 )
+from wire.serving.header_text import header_text
 
 USER: Final = "Impersonate-User"
 GROUP: Final = "Impersonate-Group"
@@ -49,10 +50,10 @@ def impersonation(headers: CIMultiDictProxy[str]) -> Impersonation | None:
     """
     if not any(name[: len(_PREFIX)].lower() == _PREFIX for name in headers):
         return None
-    name = headers.get(USER, "")
-    groups = tuple(headers.getall(GROUP, ()))
+    name = header_text(headers.get(USER, ""))
+    groups = tuple(map(header_text, headers.getall(GROUP, ())))
     extra = _extra(headers)
-    uid = headers.get(UID, "")
+    uid = header_text(headers.get(UID, ""))
     if not name:
         if not (groups or extra or uid):
             return None
@@ -81,15 +82,15 @@ def _extra(headers: CIMultiDictProxy[str]) -> dict[str, list[str]]:
     for header, value in headers.items():
         lower = header.lower()
         if lower.startswith(EXTRA_PREFIX):
-            found.setdefault(_key(lower[len(EXTRA_PREFIX) :]), []).append(value)
+            found.setdefault(_key(lower[len(EXTRA_PREFIX) :]), []).append(header_text(value))
     return found
 
 
 def _key(escaped: str) -> str:
     """Go's PathUnescape; a key that is not escaped correctly stays as it is."""
     if _WRONG_ESCAPE.search(escaped):
-        return escaped
-    return unquote_to_bytes(escaped).decode("utf-8", "replace")
+        return header_text(escaped)
+    return unquote_to_bytes(escaped.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
 
 
 def _all_groups(

@@ -17,6 +17,8 @@ JSON = "application/json"
 YAML = "application/yaml"
 
 # What kubectl, client-go and curl send when they want JSON: the fast path.
+ACCEPT_LENGTH_MAX = 4_096
+"""A longer Accept header is not read: it would take half a second."""
 _PLAIN = {None, "", "*/*", JSON, f"{JSON}, */*", f"{JSON},*/*"}
 _INTERACTIVE_CLIENTS = ("curl", "Wget", "Mozilla/")
 
@@ -82,6 +84,8 @@ def accepted_type(accept: str | None) -> str | None:
     """The media type of the response by the Accept header; None: none is supported."""
     if accept in _PLAIN:
         return JSON
+    if len(accept or "") > ACCEPT_LENGTH_MAX:
+        return None
     for clause in _by_preference(accept or ""):
         media_type, *parameters = (part.strip() for part in clause.split(";"))
         # `as=Table` requests another document; kubectl lists plain JSON after it.

@@ -15,15 +15,24 @@ from wire.api.status import bad_request
 
 _MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNESCAPED = "/!$&'()*+,;=:@~-._"
+SLASHES_MAX = 64
+"""More than any route has. aiohttp's router searches once for each slash, in the whole path before it; it does not count escaped ones."""
 
 
 def canonical(url: URL) -> URL:
     """`url` with a path that is escaped only where it must be. A path that `check_path` refuses stays."""
+    if url.absolute:
+        # The Host header counts, and yarl may not be able to read the host of the URL.
+        url = url.relative()
     raw = url.raw_path
-    if ("%" not in raw and raw.isascii()) or _MALFORMED_ESCAPE.search(raw):
+    is_plain = "%" not in raw and raw.isascii()
+    if (is_plain and raw.count("/") <= SLASHES_MAX) or _MALFORMED_ESCAPE.search(raw):
         return url
     decoded = unquote_to_bytes(raw.encode("utf-8", "surrogateescape"))
     path = quote(decoded.decode("utf-8", "replace"), safe=_UNESCAPED)
+    if path.count("/") > SLASHES_MAX:
+        *first, rest = path.split("/", SLASHES_MAX)
+        path = "/".join((*first, rest.replace("/", "%2F")))
     return url if path == raw else url.with_path(path, encoded=True, keep_query=True)
 
 

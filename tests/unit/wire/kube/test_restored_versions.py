@@ -4,6 +4,7 @@ import pytest
 
 from tests.unit.wire.kube.test_cache import STAY, Watched, event, page, play, pod
 from wire.api.status import StatusError, Unavailable
+from wire.kube.list_and_watch import is_earlier
 
 DOWN = Unavailable("connection refused")
 
@@ -68,3 +69,20 @@ async def test_versions_are_unknown_until_they_are_later_than_before_the_restore
     assert watched.cache.resource_version == ""
     watched = await play(*script, [event("MODIFIED", pod("a", 9)), STAY])
     assert watched.cache.resource_version == "9"
+
+
+@pytest.mark.parametrize(
+    ("version", "than", "earlier"),
+    [
+        ("9", "10", True),
+        ("10", "9", False),
+        ("007", "8", True),
+        ("7", "7", False),
+        ("x", "8", False),
+        ("٣", "8", False),
+        ("1" * 5_000, "2" * 5_000, True),  # Python reads no such number
+        ("2" * 5_000, "1" * 5_000, False),
+    ],
+)
+def test_versions_are_compared_as_numbers_of_any_length(version, than, earlier):
+    assert is_earlier(version, than) is earlier

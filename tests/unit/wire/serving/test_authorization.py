@@ -6,7 +6,13 @@ import pytest
 
 from tests.unit.wire.serving.conftest import FakeApiServer
 from wire.api.status import StatusError, Unavailable, forbidden
-from wire.serving.attributes import ANONYMOUS, Attributes, User, attributes_of
+from wire.serving.attributes import (
+    ANONYMOUS,
+    PARAMETERS_MAX,
+    Attributes,
+    User,
+    attributes_of,
+)
 from wire.serving.authorization import UNCACHED_SIZE, Authorizer, refusal
 from wire.serving.options import ServingOptions
 from wire.serving.review_cache import DECISIONS_SIZE_MAX
@@ -205,3 +211,23 @@ def test_the_attributes_of_a_path(method, path, query, expected):
     got = attributes_of(method, path, query)
     assert (got.verb, got.resource, got.namespace, got.name, got.subresource) == expected
     assert got.is_resource_request is bool(expected[1])
+
+
+@pytest.mark.parametrize(
+    ("query", "verb"),
+    [
+        pytest.param("x&" * 100_000 + "watch=true", "watch", id="many others"),
+        pytest.param("w%61tch=true", "watch", id="an escaped name"),
+        pytest.param("x=watch", "list", id="a value"),
+        pytest.param("watch&watch=false", "watch", id="the first one counts"),
+    ],
+)
+def test_only_the_parameters_of_a_list_that_count_are_read(query, verb):
+    assert attributes_of("GET", "/apis/custom.metrics.k8s.io/v1beta1/pods", query).verb == verb
+
+
+def test_a_query_with_too_many_parameters_that_may_count_is_refused():
+    query = "%61=b&" * (PARAMETERS_MAX + 1)
+    with pytest.raises(StatusError, match="the query has more than 1000 parameters") as refused:
+        attributes_of("GET", "/apis/custom.metrics.k8s.io/v1beta1/pods", query)
+    assert refused.value.code == 400

@@ -153,3 +153,16 @@ async def test_anonymous_clients_cannot_impersonate(serve):
     served = await serve()
     code, _ = await served.get("/who", headers={"Impersonate-User": "admin"})
     assert code == 403
+
+
+def test_bytes_that_are_not_utf_8_are_replaced_as_by_go():
+    """aiohttp keeps them as surrogates, which a review could not contain."""
+    headers = {
+        "Impersonate-User": "a\udcff",
+        "Impersonate-Group": "b\udcff",
+        "Impersonate-Extra-\udcff": "c\udcff",
+    }
+    found = impersonation(CIMultiDictProxy(CIMultiDict(headers)))
+    assert found is not None
+    assert (found.user.name, found.user.groups[0]) == ("a\ufffd", "b\ufffd")
+    assert found.user.extra == (("\ufffd", ("c\ufffd",)),)

@@ -91,3 +91,8 @@ async def test_a_large_document_as_yaml_is_converted_in_small_parts_beside_the_e
     assert threading.get_ident() not in threads
     assert max(sizes) <= 20
     assert sum(sizes) >= len(LARGE["resources"])
+
+
+def test_an_accept_header_that_is_too_long_is_not_read():
+    assert accepted_type("a," * 2_000 + "application/json") == "application/json"
+    assert accepted_type("a," * 3_000 + "application/json") is None

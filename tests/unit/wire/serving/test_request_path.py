@@ -4,7 +4,7 @@ import pytest
 from yarl import URL
 
 from wire.api.status import StatusError
-from wire.serving.request_path import canonical, check_path, split_url
+from wire.serving.request_path import SLASHES_MAX, canonical, check_path, split_url
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,7 @@ def test_a_path_has_one_form(raw, written):
     url = canonical(URL(f"http://localhost{raw}?b=%2F", encoded=True))
     assert (url.raw_path, url.raw_query_string) == (written, "b=%2F")
     assert canonical(url) == url
+    assert not url.absolute
 
 
 @pytest.mark.deviation("malformed-escapes")
@@ -50,3 +51,18 @@ def test_an_incomplete_escape_is_refused(path):
 @pytest.mark.parametrize("path", ["/a", "/a%20", "/a%2525"])
 def test_a_complete_escape_is_accepted(path):
     check_path(path)
+
+
+def test_a_path_with_more_slashes_than_any_route_is_the_same_text_and_quick_to_route():
+    """aiohttp's router searches once for each slash that is not escaped."""
+    raw = "/apis/" + "/" * 100_000 + "a%2Fb"
+    url = canonical(URL(raw, encoded=True))
+    assert url.raw_path.count("/") == SLASHES_MAX
+    assert url.path == "/apis/" + "/" * 100_000 + "a/b"
+    assert canonical(url) == url
+
+
+def test_the_host_of_an_absolute_target_is_not_read():
+    """yarl raises an error for one that is not a name."""
+    url = canonical(URL("http://xn--a/livez?a=b", encoded=True))
+    assert str(url) == "/livez?a=b"
