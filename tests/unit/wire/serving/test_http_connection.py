@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import gzip
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from unittest.mock import AsyncMock
 
 import pytest
 from aiohttp import web
@@ -39,10 +37,6 @@ async def ok(_: web.Request) -> web.Response:
     return web.Response(text="ok")
 
 
-async def size(request: web.Request) -> web.Response:
-    return web.Response(text=str(len(await request.read())))
-
-
 async def large(_: web.Request) -> web.Response:
     return web.Response(body=b"a" * 50_000_000)
 
@@ -69,7 +63,6 @@ async def listener(
     app = web.Application()
     app.router.add_route("*", "/ok", ok)
     app.router.add_get("/large", large)
-    app.router.add_post("/size", size)
     listener = Listener(
         app,
         drain_seconds=0.1,
@@ -396,31 +389,3 @@ async def test_a_listener_has_stopped_as_soon_as_its_last_connection_has_ended()
     for _ in range(5):
         await asyncio.sleep(0)
     assert stopping.done()
-
-
-@pytest.mark.parametrize("target", [b"http://xn--a/ok", b"http://a/ok", b"/ok"])
-async def test_an_absolute_target_is_answered_by_its_path(connect, target):
-    reader, writer = await connect()
-    writer.write(b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n\r\n")
-    assert (await response(reader)).endswith(b"ok")
-
-
-async def test_a_connection_whose_handling_fails_is_closed(connect, monkeypatch, caplog):
-    def fail(*_):
-        raise UnicodeError("a defect of aiohttp")
-
-    monkeypatch.setattr(web.RequestHandler, "start", AsyncMock(side_effect=fail))
-    reader, writer = await connect()
-    writer.write(OK)
-    await seconds_to_end(reader)
-    assert "a connection is closed after an error" in caplog.text
-
-
-async def test_a_body_is_not_inflated(connect):
-    body = gzip.compress(b"a" * 10_000)
-    reader, writer = await connect()
-    head = f"POST /size HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n"
-    writer.write(head.encode() + body)
-    received = await reader.readuntil(b"\r\n\r\n")
-    assert received.startswith(b"HTTP/1.1 200")
-    assert int(await reader.readexactly(len(str(len(body))))) == len(body)
