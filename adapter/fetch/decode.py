@@ -104,6 +104,8 @@ _BETWEEN_ELEMENTS = b'"},{"'
 # After such a string. After a real boundary follows a label name, and a name that begins so only delays the split.
 _BACKSLASH = ord("\\")
 _AFTER_A_STRING = b',}: \t\r\n"'
+SERIES_BYTES_MAX = 1024 * 1024
+"""What has no boundary for so long is not a list of series."""
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
@@ -189,11 +191,11 @@ def decode_series(body: bytes) -> SeriesAnswer:
     return _decoded(_series_decoder, body)
 
 
-def _last_boundary(text: bytearray) -> int:
-    """Where the last complete element of a list ends (its last quote); -1 when none does."""
+def _last_boundary(text: bytearray, start: int) -> int:
+    """Where the last complete element of a list ends (its last quote), at `start` or later; -1 when none does."""
     # The byte after the boundary is needed to tell it from a string.
     end = len(text) - 1
-    while (at := text.rfind(_BETWEEN_ELEMENTS, 0, end)) >= 0:
+    while (at := text.rfind(_BETWEEN_ELEMENTS, start, end)) >= 0:
         escapes = 0
         while at > escapes and text[at - escapes - 1] == _BACKSLASH:
             escapes += 1
@@ -212,28 +214,27 @@ class SeriesReader:
     """
 
     def __init__(self, *, held_bytes_max: int = 64 * 1024 * 1024) -> None:
-        """`held_bytes_max`: how much may be held undecoded; more than that is not a list of series."""
+        """`held_bytes_max`: of a response that is not written as Prometheus writes it, and can only be decoded at its end."""
         self._held_bytes_max = held_bytes_max
         self._shapes: dict[tuple[str, int], Series] = {}
         self._label_names: dict[frozenset[str], frozenset[str]] = {}
         self._head = b""
         self._rest = bytearray()
+        self._searched = 0
+        """No boundary begins before this in what is held."""
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes; raises `ValueError` when they are not JSON, or a series does not end."""
+        """Take the next bytes; raises `ValueError` when they are not JSON, or a series does not end within `SERIES_BYTES_MAX`."""
         self._rest += piece
-        if len(self._rest) > self._held_bytes_max:
-            raise ValueError(f"{self._held_bytes_max} bytes without the end of a series")
         if not self._head:
-            start = self._rest.find(_DATA_OPENS)
-            if start < 0:
-                return
-            self._head = bytes(self._rest[: start + len(_DATA_OPENS)])
-            del self._rest[: len(self._head)]
-        end = _last_boundary(self._rest)
-        if end >= 0:
-            self._keep(_decoded(_elements_decoder, b"[" + self._rest[: end + 2] + b"]"))
-            del self._rest[: end + 3]
+            self._begin_elements()
+        if self._head:
+            self._take_elements()
+        held_bytes_max = self._held_bytes_max
+        if self._head:
+            held_bytes_max = min(held_bytes_max, SERIES_BYTES_MAX)
+        if len(self._rest) > held_bytes_max:
+            raise ValueError(f"{held_bytes_max} bytes without the end of a series")
 
     def finish(self) -> SeriesAnswer:
         """Check the whole and decode what is left; raises `ValueError` when the response was cut off."""
@@ -245,6 +246,20 @@ class SeriesReader:
     def shapes(self) -> list[Series]:
         """The distinct shapes so far."""
         return list(self._shapes.values())
+
+    def _begin_elements(self) -> None:
+        start = self._rest.find(_DATA_OPENS, 0, _HEAD_BYTES_MAX)
+        if start >= 0:
+            self._head = bytes(self._rest[: start + len(_DATA_OPENS)])
+            del self._rest[: len(self._head)]
+
+    def _take_elements(self) -> None:
+        end = _last_boundary(self._rest, self._searched)
+        if end >= 0:
+            self._keep(_decoded(_elements_decoder, b"[" + self._rest[: end + 2] + b"]"))
+            del self._rest[: end + 3]
+        # Of what is left, only a boundary whose last byte, or the one after it, has not arrived yet is unknown.
+        self._searched = max(0, len(self._rest) - len(_BETWEEN_ELEMENTS))
 
     def _keep(self, elements: list[dict[str, str]]) -> None:
         for labels in elements:

@@ -71,6 +71,50 @@ def test_an_endless_response_is_aborted_before_it_fills_the_memory(begins):
         reader.feed(b"x" * 200)
 
 
+def test_a_series_that_does_not_end_is_given_up_long_before_the_limit_of_a_response():
+    reader = decode.SeriesReader()
+    reader.feed(b'{"status":"success","data":[{"a":"')
+    reader.feed(b"x" * (decode.SERIES_BYTES_MAX - 100))
+    with pytest.raises(ValueError, match="1048576 bytes without the end of a series"):
+        reader.feed(b"x" * 100)
+
+
+def test_a_response_that_is_not_written_as_prometheus_writes_it_may_be_larger_than_a_series():
+    series = [{"__name__": "a", "pod": "x" * 1000}] * (decode.SERIES_BYTES_MAX // 1000 + 1)
+    body = json.dumps({"status": "success", "data": series}, indent=1).encode()
+    assert read_in_pieces(body, 100_000).shapes == [Series("a", frozenset({"pod"}))]
+
+
+BOUNDARY = b'"},{"'
+
+
+class CountedBytes(bytearray):
+    """Counts the bytes that are searched backwards."""
+
+    searched_bytes = 0
+
+    def rfind(self, text: bytes, start: int, end: int) -> int:
+        found = super().rfind(text, start, end)
+        self.searched_bytes += max(0, end - max(start, found))
+        return found
+
+
+@pytest.mark.parametrize(
+    "filler", [b'},{","b":"', b'\\"},{\\"', b"x"], ids=["a string", "escaped", "none"]
+)
+def test_text_that_looks_like_the_end_of_a_series_is_searched_once(filler):
+    reader = decode.SeriesReader()
+    held = reader._rest = CountedBytes()
+    copies = 50_000 // len(filler)
+    body = b'{"status":"success","data":[{"__name__":"a","b":"' + filler * copies + b'"}]}'
+    pieces = range(0, len(body), 100)
+    for start in pieces:
+        reader.feed(body[start : start + 100])
+    reader.finish()
+    assert reader.shapes == [Series("a", frozenset({"b"}))]
+    assert 0 < held.searched_bytes <= len(body) + 2 * len(BOUNDARY) * (copies + len(pieces))
+
+
 def test_a_long_list_of_series_is_not_an_endless_response():
     reader = decode.SeriesReader(held_bytes_max=1_000)
     reader.feed(b'{"status":"success","data":[')
