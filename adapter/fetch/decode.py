@@ -130,7 +130,7 @@ def samples_read(stats: msgspec.Raw) -> int | None:
     """The samples that were read, by the statistics of a query; None when they do not say."""
     try:
         return _statistics_decoder.decode(stats).samples.total_queryable_samples
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

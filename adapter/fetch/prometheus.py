@@ -240,12 +240,15 @@ class Backends:
 
 
 def _json(decoder: Callable[[bytes], Answer]) -> Callable[[bytes], Answer]:
-    """A response that cannot be decoded is a `NoAnswer`. DecodeError and UnicodeDecodeError are both a ValueError."""
+    """A response that cannot be decoded is a `NoAnswer`, also one that is nested too deeply.
+
+    DecodeError and UnicodeDecodeError are both a ValueError.
+    """
 
     def decoded(body: bytes) -> Answer:
         try:
             return decoder(body)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise NoAnswer(f"the response is not Prometheus' JSON: {error}") from error
 
     return decoded
@@ -360,14 +363,21 @@ def _samples(result: decode.Result) -> tuple[Sample, ...]:
         case decode.Vector(result=rows):
             return tuple(_sample(row) for row in rows or ())
         case decode.Scalar(result=(at_seconds, value)):
-            return (Sample({}, float(value), at_seconds),)
+            return (Sample({}, _number(value), at_seconds),)
     return ()
 
 
 def _sample(row: decode.Row) -> Sample:
     if row.value is not None:
-        return Sample(row.metric, float(row.value[1]), row.value[0])
+        return Sample(row.metric, _number(row.value[1]), row.value[0])
     if row.histogram is None:
         raise NoAnswer("the response has a row without a value")
     # One row without a number must not fail the others; the rule's signal contract says what it means.
     return Sample(row.metric, math.nan, row.histogram[0], is_histogram=True)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise NoAnswer(f"the response is not Prometheus' JSON: {error}", quotes=True) from error

@@ -124,7 +124,7 @@ class PrometheusQueries:
         )
         try:
             found = msgspec.json.decode(body, type=type_)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise NoAnswer(f"the response is not Prometheus' JSON: {error}") from error
         if found.status != "success":
             raise NoAnswer(f"{found.error_type or 'error'}: {found.error or 'no data'}")

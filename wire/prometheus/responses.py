@@ -30,7 +30,7 @@ def decode_refusal(body: bytes) -> Refusal | None:
     """Decode the body of an error; None when it is not of Prometheus' form (a proxy's page, an empty body)."""
     try:
         return _refusal_decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
