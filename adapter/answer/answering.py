@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from adapter import telemetry
 from adapter.answer.active_configuration import ActiveConfiguration
 from adapter.answer.evaluating import own_rows
-from adapter.answer.last_good_values import LastGoodValues, last_good_values
+from adapter.answer.last_good_values import LastGood, LastGoodValues, last_good_values
 from adapter.answer.left_out_objects import LeftOutObjects
 from adapter.answer.metric_paths import KnownRequest
 from adapter.answer.observer import UNOBSERVED, AnswerObserver
@@ -80,8 +80,8 @@ class Answers:
         self._now = now
         self._left_out = LeftOutObjects()
         last_good = last_good_values()
-        self._last_custom = LastGoodValues[Mapping[str, ObjectValue]](last_good)
-        self._last_external = LastGoodValues[tuple[ExternalValue, ...]](last_good)
+        self._last_custom = LastGoodValues[Mapping[str, ObjectValue]](last_good, {})
+        self._last_external = LastGoodValues[tuple[ExternalValue, ...]](last_good, ())
 
     async def answer(
         self,
@@ -119,16 +119,18 @@ class Answers:
                 known.keep(offer, names, query)
         observer.query_built(query)
         evaluation = await self._rows(query, names, observer, active.wide_plans)
-        now_seconds = self._now()
+        observer.result_received()
         key = _fallback_key(request, query, offer)
-        last = self._last_custom.get(key, {}) if key else {}
+        last = self._last_custom.get(key)
+        here_seconds = self._now()
+        now_seconds = evaluation.samples_now(here_seconds, ahead_seconds=last.ahead_seconds)
         found = custom_values(
             evaluation,
             query,
             request,
             names,
             now_seconds=now_seconds,
-            last=last,
+            last=last.values,
             judged=observer.judged,
         )
         if found.left_out:
@@ -136,8 +138,8 @@ class Answers:
         values = found.values
         if key:
             measured = {value.name: value for value in values if not value.substitute}
-            good = {**last, **measured}
-            self._last_custom.keep(key, _still_good(good, query, now_seconds))
+            good = _still_good({**last.values, **measured}, query, now_seconds)
+            self._last_custom.keep(key, LastGood(good, now_seconds - here_seconds))
         if values:
             _CUSTOM_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))
         observer.answered(values)
@@ -163,19 +165,21 @@ class Answers:
                 known.keep(offer, (), query)
         observer.query_built(query)
         evaluation = await self._rows(query, (), observer, active.wide_plans)
-        now_seconds = self._now()
+        observer.result_received()
         key = _fallback_key(request, query, offer)
-        last = self._last_external.get(key, ()) if key else ()
+        last = self._last_external.get(key)
+        here_seconds = self._now()
+        now_seconds = evaluation.samples_now(here_seconds, ahead_seconds=last.ahead_seconds)
         values = external_values(
             evaluation,
             query,
             request,
             now_seconds=now_seconds,
-            last=last,
+            last=last.values,
             judged=observer.judged,
         )
         if key and values and not any(value.substitute for value in values):
-            self._last_external.keep(key, values)
+            self._last_external.keep(key, LastGood(values, now_seconds - here_seconds))
         if values:
             _EXTERNAL_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))
         observer.answered(values)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final, Generic, TypeVar
 
+import msgspec
+
 from adapter.caches import LAST_GOOD_BYTES, SizedCache
 from adapter.model import ExternalValue, ObjectValue
 
@@ -20,22 +22,32 @@ def last_good_values(bytes_max: int = LAST_GOOD_BYTES) -> Kept:
     return SizedCache(bytes_max, _size_bytes)
 
 
+class LastGood(msgspec.Struct, Generic[Value], frozen=True):
+    """The last good values of a metric."""
+
+    values: Value
+    ahead_seconds: float = 0.0
+    """How far the clock that gave the newest of them their times was ahead of the local one. A result without rows does not show it again."""
+
+
 class LastGoodValues(Generic[Value]):
     """Values of one type; the least recently used of all types are dropped first."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: Kept, none: Value) -> None:
+        """`none`: what is returned for a key of which nothing is kept."""
         self._kept = kept
+        self._none: LastGood[Value] = LastGood(none)
 
-    def get(self, key: str, default: Value) -> Value:
-        """What was kept, or `default`."""
-        value: Value | None = self._kept.get((self, key))
-        return default if value is None else value
+    def get(self, key: str) -> LastGood[Value]:
+        """What was kept, or nothing good."""
+        found: LastGood[Value] | None = self._kept.get((self, key)) if key else None
+        return self._none if found is None else found
 
-    def keep(self, key: str, value: Value) -> None:
+    def keep(self, key: str, last: LastGood[Value]) -> None:
         """Keep it in place of the previous one."""
-        self._kept.keep((self, key), value)
+        self._kept.keep((self, key), last)
 
 
-def _size_bytes(key: tuple[object, str], values: Any) -> int:
-    each_bytes = _OBJECT_BYTES if isinstance(values, Mapping) else _ROW_BYTES
-    return _ENTRY_BYTES + len(key[1]) + each_bytes * len(values)
+def _size_bytes(key: tuple[object, str], last: LastGood[Any]) -> int:
+    each_bytes = _OBJECT_BYTES if isinstance(last.values, Mapping) else _ROW_BYTES
+    return _ENTRY_BYTES + len(key[1]) + each_bytes * len(last.values)

@@ -38,6 +38,9 @@ class AnswerObserver:
     def evaluated(self, plan: Plan, rows: Rows, evaluation: Evaluation) -> None:
         """What Prometheus returned for a plan, or a wide query in its place, and which rows of it belong to the request."""
 
+    def result_received(self) -> None:
+        """Prometheus has returned a result. What is in it may still not be usable."""
+
     def answered_together(self) -> None:
         """The request has a share of the result of a wide query, and does not send its own query."""
 

@@ -125,13 +125,14 @@ class Explainer:
             return [findings.usage_missing(request, missing)] if missing else []
         if trace.query is None or not trace.evaluations:
             return []
+        evaluation = trace.evaluations[0].evaluation
         return findings.about_values(
             trace.query,
-            trace.evaluations[0].evaluation,
+            evaluation,
             request,
             trace.judgements,
             is_refused=refused is not None,
-            now_seconds=self._now(),
+            now_seconds=evaluation.samples_now(self._now()),
         )
 
     async def _unserved(

@@ -223,7 +223,7 @@ def _about(
             )
         case Wrong.STALE:
             oldest_seconds = min(row.timestamp_seconds for row in rows)
-            age_seconds = evaluation.samples_now(now_seconds) - oldest_seconds
+            age_seconds = now_seconds - oldest_seconds
             return Finding(
                 step="value",
                 reason="StaleSample",

@@ -67,8 +67,7 @@ def _read_objects(
         return dict.fromkeys(names, PARTIAL)
     label = query.rows.object_label
     rows = {row.labels.get(label, ""): row for row in usable_samples(evaluation, query)}
-    samples_now = evaluation.samples_now(now_seconds)
-    return {name: checked(rows.get(name), query.contract, samples_now) for name in names}
+    return {name: checked(rows.get(name), query.contract, now_seconds) for name in names}
 
 
 def _read_rows(
@@ -78,8 +77,7 @@ def _read_rows(
     rows = usable_samples(evaluation, query, scalar_allowed=True)
     if evaluation.partial and query.contract.on_partial is not Reaction.ACCEPT:
         return [PARTIAL]
-    samples_now = evaluation.samples_now(now_seconds)
-    return [checked(row, query.contract, samples_now) for row in rows] or [EMPTY]
+    return [checked(row, query.contract, now_seconds) for row in rows] or [EMPTY]
 
 
 def requested_of(request: CustomMetricRequest | ExternalMetricRequest) -> Requested:
@@ -101,7 +99,8 @@ def custom_values(
 ) -> CustomValues:
     """A value for each object that has one; raises `StatusError`.
 
-    `last` holds the last good values by object name, for contracts that may fall back on them.
+    `now_seconds` is by the clock of the samples (`Evaluation.samples_now`). `last` holds the last good values by object name,
+    for contracts that may fall back on them.
     """
     contract, requested = query.contract, requested_of(request)
     values: list[ObjectValue] = []
@@ -169,7 +168,8 @@ def external_values(
 ) -> tuple[ExternalValue, ...]:
     """A value for each row; raises `StatusError`. `last` holds the last good rows, for contracts that fall back on them.
 
-    They replace all rows: an autoscaler adds the rows up, so some of them would be a wrong sum. A row that is an error goes first.
+    `now_seconds` is by the clock of the samples (`Evaluation.samples_now`). The last good rows replace all rows: an autoscaler
+    adds the rows up, so some of them would be a wrong sum. A row that is an error goes first.
     """
     has_last = bool(last) and all(
         is_fresh(value.timestamp_seconds, query, now_seconds) for value in last

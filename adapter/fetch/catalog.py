@@ -35,7 +35,7 @@ RETRIES = BackoffLimits(initial_seconds=1.0, max_seconds=30.0, jitter_ratio=0.0)
 
 CONFIRMED_AFTER_SECONDS = (30.0, 60.0)
 """When a listing in doubt is repeated: after a failure, and if known series are missing, or all. A target is usually scraped every minute
-at least, so then its series are there.
+at least, so then its series are there. What the repetitions lack too is dropped.
 """
 
 BUILD_PAUSE_RATIO = 4.0
@@ -65,7 +65,14 @@ class Listing(msgspec.Struct):
     """Why the last attempt failed; None when it succeeded or there was none."""
     attempts: int = 0
     doubts: int = 0
-    """How many listings have been in doubt, one after the other; 0: the newest one counts."""
+    """How many listings have been in doubt, one after the other; 0: the newest one is not."""
+    lacked: Mapping[Series, int] = {}
+    """Known series that the newest listing lacked, and how many listings have lacked them, one after the other."""
+
+    @property
+    def was_complete(self) -> bool:
+        """Whether one listing at least had the series of all stores."""
+        return self.listed_at_seconds > 0.0
 
     @property
     def is_incomplete(self) -> bool:
@@ -193,7 +200,7 @@ class DiscoveredCatalog:
         return self._offers.external.get(metric)
 
     def gaps(self) -> Sequence[Gap]:
-        """The rules whose series have not been listed yet."""
+        """The rules whose series have not been listed yet, or not those of all stores."""
         gaps = [
             Gap(
                 rule=path,
@@ -202,7 +209,7 @@ class DiscoveredCatalog:
                 temporary=_temporary(listing),
             )
             for selection, listing in self.listings.items()
-            if listing.series is None
+            if not listing.was_complete
             for path in self._paths[selection]
         ]
         return sorted(gaps, key=lambda gap: gap.rule)
@@ -270,10 +277,11 @@ class DiscoveredCatalog:
             listing.failure = None
             listing.listed_at_seconds = self._now()
         except SeriesIncomplete as error:
-            listing.failure, listing.doubts = error, 0
-            listing.series = await _union(before or (), error.series)
+            listing.failure = error
+            missing = await _missing(before or (), error.series)
+            listing.series = [*missing, *error.series]
         except QueryFailed as error:
-            listing.failure, listing.doubts = error, 0
+            listing.failure = error
         except Exception as error:
             # A bug must not stop the listings of other rules.
             telemetry.CRASHES.inc()
@@ -284,7 +292,8 @@ class DiscoveredCatalog:
                 cause=f"an internal error occurred: {error!r}",
                 retryable=True,
             )
-            listing.doubts = 0
+        if listing.failure is not None:
+            listing.doubts, listing.lacked = 0, {}
         self._count(selection, listing)
         _log_change(self._paths[selection], listing, previous_failure)
         if listing.series is not before and await _differ(before or (), listing.series or ()):
@@ -294,17 +303,20 @@ class DiscoveredCatalog:
             self._tried.set()
 
     async def _confirmed(self, listing: Listing, found: Sequence[Series]) -> Sequence[Series]:
-        """What is known after a listing: what was known before stays while the listing is in doubt."""
-        known = listing.series
-        union = await _union(known or (), found)
-        if not listing.doubts:
-            is_missing = len(union) > len(found) or (known is None and not found)
-            listing.doubts = int(is_missing or listing.failure is not None)
-        elif listing.doubts < len(CONFIRMED_AFTER_SECONDS):
+        """What is known after a listing: known series stay until the listing and its repetitions have all lacked them."""
+        missing = await _missing(listing.series or (), found)
+        lacked = {each: listing.lacked.get(each, 0) + 1 for each in missing}
+        kept = [each for each in missing if lacked[each] <= len(CONFIRMED_AFTER_SECONDS)]
+        listing.lacked = {each: lacked[each] for each in kept}
+        is_first_and_empty = listing.series is None and not found
+        if 0 < listing.doubts < len(CONFIRMED_AFTER_SECONDS):
             listing.doubts += 1
         else:
-            listing.doubts = 0
-        return union if listing.doubts else found
+            begins = bool(kept) or (
+                listing.doubts == 0 and (is_first_and_empty or listing.failure is not None)
+            )
+            listing.doubts = int(begins)
+        return [*kept, *found] if kept else found
 
     def _count(self, selection: Selection, listing: Listing) -> None:
         labels = (selection.backend.name, selection.series_query)
@@ -329,8 +341,10 @@ class DiscoveredCatalog:
         self._logged = found
 
 
-async def _union(known: Sequence[Series], found: Sequence[Series]) -> Sequence[Series]:
-    """Those that were found last: of two series with one metric name the later one counts. In slices, as below."""
+async def _missing(known: Sequence[Series], found: Sequence[Series]) -> Sequence[Series]:
+    """The known series that were not found. They go before those that were: of two with one metric name the later one counts. In slices, as
+    below.
+    """
     of_found: set[Series] = set()
     for begin in range(0, len(found), SLICE):
         of_found.update(found[begin : begin + SLICE])
@@ -339,7 +353,7 @@ async def _union(known: Sequence[Series], found: Sequence[Series]) -> Sequence[S
     for begin in range(0, len(known), SLICE):
         missing += (each for each in known[begin : begin + SLICE] if each not in of_found)
         await asyncio.sleep(0)
-    return [*missing, *found] if missing else found
+    return missing
 
 
 async def _differ(before: Sequence[Series], after: Sequence[Series]) -> bool:

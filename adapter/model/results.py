@@ -52,8 +52,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     clock_seconds: float | None = None
     """When it was evaluated by the clock of Prometheus, which need not be right; None: not known, as without rows."""
 
-    def samples_now(self, now_seconds: float) -> float:
-        """`now_seconds` by the clock that has given the samples their times."""
+    def samples_now(self, now_seconds: float, *, ahead_seconds: float = 0.0) -> float:
+        """`now_seconds` by the clock that has given the samples their times. `ahead_seconds`: how far ahead it is if this does not tell."""
         if self.clock_seconds is None:
-            return now_seconds
+            return now_seconds + ahead_seconds
         return self.clock_seconds + now_seconds - self.evaluated_at_seconds

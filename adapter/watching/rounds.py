@@ -317,6 +317,7 @@ class _Steps(AnswerObserver):
         self._own_queries = own_queries
         self._monotonic = monotonic
         self._plan: Plan | None = None
+        self._has_result = False
         self.source: Source | None = None
 
     def rule_chosen(self, offer: Offer) -> None:  # noqa: ARG002
@@ -337,9 +338,14 @@ class _Steps(AnswerObserver):
         if self._plan is not None and not self._own_queries.admits(self._plan):
             raise _Crowded
 
+    def result_received(self) -> None:
+        self._has_result = True
+        if self.source is not None:
+            self._sources.succeeded(self.source, self._monotonic())
+
     def ended(self, failure_code: int, began_seconds: float) -> None:
-        """There is a response, or a failure with a code."""
-        if self.source is None:
+        """There is a response, or a failure with a code. A value that cannot be used is not a failure of its source."""
+        if self.source is None or self._has_result:
             return
         now_seconds = self._monotonic()
         if failure_code >= HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -32,12 +32,14 @@ class Sources:
 
     def __init__(self) -> None:
         self._answered_at: dict[Source, float] = {}
+        self._succeeded_at: dict[Source, float] = {}
         self._failing_since: dict[Source, float] = {}
         self._hung: set[Source] = set()
 
     def round_begins(self) -> None:
         """Try every source again."""
         self._answered_at.clear()
+        self._succeeded_at.clear()
         self._failing_since.clear()
         self._hung.clear()
 
@@ -52,13 +54,14 @@ class Sources:
 
     def succeeded(self, source: Source, now_seconds: float) -> None:
         """It has responded, perhaps that there is nothing."""
-        self._answered_at[source] = now_seconds
+        self._answered_at[source] = self._succeeded_at[source] = now_seconds
         self._failing_since.pop(source, None)
 
     def failed(self, source: Source, began_seconds: float, now_seconds: float) -> None:
         """It has responded with an error, to a request of that time."""
         self._answered_at[source] = now_seconds
-        self._failing_since.setdefault(source, began_seconds)
+        succeeded_at = self._succeeded_at.get(source, began_seconds)
+        self._failing_since.setdefault(source, max(began_seconds, succeeded_at))
 
     def waited(self, source: Source | None, began_seconds: float) -> NotEvaluated:
         """A request has waited as long as it may. If nothing else has had a response meanwhile, no other request waits either."""

@@ -102,6 +102,36 @@ async def test_a_source_that_fell_silent_is_stale_although_the_query_still_answe
 
 
 @pytest.mark.parametrize("ahead_seconds", [-300.0, 0.0, 60.0, 3_600.0])
+@pytest.mark.parametrize(("later_seconds", "code"), [(59.0, 200), (61.0, 500)])
+@pytest.mark.parametrize("kind", ["custom", "external"])
+async def test_the_age_of_a_last_good_value_is_by_the_clock_of_prometheus(
+    kind, later_seconds, code, ahead_seconds
+):
+    kept = contract(on_empty=Reaction.LAST, last_for_seconds=60.0)
+    on_pods = {"describes": PODS, "object_label": "pod", "namespace_label": "namespace"}
+    name, more = ("requests", on_pods) if kind == "custom" else ("queue", {})
+    offer = Offer(NamedRule(path="metrics[0]", name=name, query="q", contract=kept, **more))
+    row = {"namespace": "shop", "pod": "web-1"}
+    value = vector((row, 3.0), at_seconds=1_000.0 + ahead_seconds)
+    value = msgspec.structs.replace(value, evaluated_at_seconds=1_000.0)
+    prometheus = FakePrometheus({"q": value})
+    requested = answers(prometheus, FakeCatalog({REQUESTS: offer}, {"queue": offer}))
+
+    def request():
+        if kind == "custom":
+            return requested.custom(custom("web-1"))
+        return requested.external(external())
+
+    await request()
+    prometheus.answers["q"] = vector(at_seconds=1_000.0 + later_seconds)
+    requested._now = lambda: 1_000.0 + later_seconds
+    if code == 200:
+        assert [item.value for item in (await request()).items] == ["3"]
+        return
+    assert (await refusal(request())).code == code
+
+
+@pytest.mark.parametrize("ahead_seconds", [-300.0, 0.0, 60.0, 3_600.0])
 @pytest.mark.parametrize(("age_seconds", "code"), [(59.0, 200), (61.0, 500)])
 async def test_the_age_of_a_sample_is_by_the_clock_of_prometheus(ahead_seconds, age_seconds, code):
     kept = contract(stale_after_seconds=60.0)
@@ -217,15 +247,14 @@ async def test_last_good_values_are_kept_by_metric_selector_and_only_while_they_
     requested = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}))
     await requested.custom(custom("web-1", selector))
     [(_, key)] = requested._last_custom._kept._kept
-    values = requested._last_custom.get(key, {})
-    assert set(values) == {"web-1"}
+    assert set(requested._last_custom.get(key).values) == {"web-1"}
     for each in queries:
         await requested.custom(custom("web-1", each))
     assert len(requested._last_custom._kept) == 2
     prometheus.answers[query] = vector(({"pod": "web-2"}, 4.0), at_seconds=1_061.0)
     requested._now = lambda: 1_061.0
     await requested.custom(custom("web-2", selector))
-    assert set(requested._last_custom.get(key, {})) == {"web-2"}
+    assert set(requested._last_custom.get(key).values) == {"web-2"}
 
 
 async def test_a_zero_put_in_by_the_contract_is_never_a_last_good_value():

@@ -40,6 +40,48 @@ async def test_series_that_vanish_leave_the_list_when_two_more_listings_lack_the
     assert await listed(running, [ERRORS]) == (errors, 600.0)
 
 
+async def test_series_that_only_one_listing_lacks_stay_although_others_are_in_doubt(running):
+    both = ["errors", "requests"]
+    assert await listed(running, [ERRORS]) == (both, 30.0)
+    assert await listed(running, [REQUESTS, ERRORS]) == (both, 60.0)
+    assert await listed(running, [REQUESTS]) == (both, 30.0)
+    assert await listed(running, [REQUESTS, ERRORS]) == (both, 60.0)
+
+
+async def test_nothing_is_dropped_for_a_failure_before_the_listing(running):
+    both = ["errors", "requests"]
+    assert await listed(running, DOWN) == (both, 1.0)
+    assert await listed(running, [REQUESTS, ERRORS]) == (both, 30.0)
+    assert await listed(running, [REQUESTS, ERRORS]) == (both, 60.0)
+    assert await listed(running, [ERRORS]) == (both, 30.0)
+
+
+async def test_a_failure_between_listings_that_lack_series_begins_the_count_again(running):
+    both = ["errors", "requests"]
+    assert await listed(running, [ERRORS]) == (both, 30.0)
+    assert await listed(running, DOWN) == (both, 1.0)
+    assert await listed(running, [ERRORS]) == (both, 30.0)
+    assert await listed(running, [ERRORS]) == (both, 60.0)
+    assert await listed(running, [ERRORS]) == (["errors"], 600.0)
+
+
+@pytest.mark.deviation("doubtful-listings")
+async def test_until_a_listing_is_complete_an_unknown_metric_may_be_of_a_store_that_is_missing():
+    missing = SeriesIncomplete(backend="a", match="requests", why="store-1", series=[LATENCY])
+    listing = RunningCatalog([rule()], FakePrometheus(series={"requests": missing}))
+    listing.prometheus = listing.catalog._prometheus
+    await listing.catalog.tried()
+    assert names(listing) == ["latency"]
+    assert listing.catalog.problem is None, "what is known is served"
+    [gap] = listing.catalog.gaps()
+    assert (gap.temporary, "store-1" in gap.cause) == (True, True)
+    await listed(listing, [LATENCY])
+    assert listing.catalog.gaps() == []
+    await listed(listing, missing)
+    assert listing.catalog.gaps() == []
+    listing.task.cancel()
+
+
 async def test_new_series_are_offered_while_others_are_in_doubt(running):
     assert await listed(running, [LATENCY]) == (["errors", "latency", "requests"], 30.0)
 

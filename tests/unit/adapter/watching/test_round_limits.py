@@ -23,7 +23,7 @@ from adapter.model import (
 from adapter.ports import QueryFailed
 from adapter.promql.row_selection import indexed
 from adapter.watching.rounds import ANSWER_SECONDS, OWN_QUERY_ROUNDS, Rounds
-from adapter.watching.sources import LISTING_SECONDS, REFUSED_SECONDS
+from adapter.watching.sources import LISTING_SECONDS, REFUSED_SECONDS, NotEvaluated, Sources
 from adapter.wide.plans import WidePlans
 from tests.fakes import virtual_time
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
@@ -173,6 +173,43 @@ def test_a_backend_that_fails_soon_does_not_delay_the_metrics_of_others(own_quer
         assert b"send a GET" in watched[-1].body
 
     virtual_time.run(scenario())
+
+
+class NotANumber:
+    """Has NaN for some namespaces, and takes a while for every query."""
+
+    async def evaluate(self, plan, sending=None):
+        await virtual_time.passes(0.15)
+        return vector(({}, 1.0 if "good" in plan.query else float("nan")))
+
+
+def test_values_that_cannot_be_used_are_not_a_failure_of_prometheus():
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        rounds = Rounds(answers_of(NotANumber()).answer, own_queries_max=1_000, monotonic=loop.time)
+        names = [*(f"bad{number}" for number in range(300)), *(f"good{n}" for n in range(9))]
+        watched = [rounds.watch(request(namespace=name)) for name in names]
+        for _ in range(2):
+            await rounds.round()
+            assert codes(watched) == {500: 300, 200: 9}
+
+    virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("began_seconds", "succeeded_seconds", "is_refused"), [(0.0, 0.6, False), (0.0, 0.1, True)]
+)
+def test_a_backend_fails_since_its_last_success_even_if_an_older_request_fails(
+    began_seconds, succeeded_seconds, is_refused
+):
+    sources = Sources()
+    sources.succeeded("pods", succeeded_seconds)
+    sources.failed("pods", began_seconds, 0.7)
+    if is_refused:
+        with pytest.raises(NotEvaluated, match="cannot be had"):
+            sources.check("pods", 0.7)
+    else:
+        sources.check("pods", 0.7)
 
 
 class Listing:
