@@ -50,7 +50,7 @@ def sources(text: str, *, file: str) -> tuple[Source, ...]:
     try:
         # Helm and kubectl read maps.
         nodes = [without_merges(node) for node in documents(text)]
-    except (yaml.YAMLError, RecursionError):
+    except yaml.YAMLError:
         return (_whole(text, file),)
     if all(_is_plain(node) for node in nodes):
         return (_whole(text, file),)
@@ -99,7 +99,7 @@ def _in_helm(helm: yaml.Node | None, name: str) -> Iterator[Source]:
         yield from _in_values(values, name)
     elif isinstance(text := _at(helm, "values"), yaml.ScalarNode):
         try:
-            inner = yaml.compose(_at_its_line(text), Loader=yaml.SafeLoader)
+            inner = next(documents(_at_its_line(text)), None)
         except yaml.YAMLError:
             yield _whole(_at_its_line(text), f"{name}, values")
         else:

@@ -17,7 +17,7 @@ from adapter import telemetry
 from adapter.caches import MIB
 from adapter.fetch import decode
 from adapter.fetch.lanes import LaneGate
-from adapter.fetch.response_budget import ROW_BYTES, Claim, ResponseBudget, ResponseTooLarge
+from adapter.fetch.reading_budget import ROW_BYTES, reading_budget
 from adapter.model import (
     FOR_AUTOSCALER,
     Backend,
@@ -33,6 +33,7 @@ from adapter.model import (
 )
 from adapter.ports import QueryFailed, SeriesIncomplete
 from adapter.promql.row_selection import Index, filled
+from wire.process.response_budget import Claim, ResponseBudget, ResponseTooLarge
 from wire.process.single_flight import JOINED_SECONDS
 from wire.prometheus.access import Credentials
 from wire.prometheus.responses import Envelope, reports_missing_stores
@@ -73,7 +74,7 @@ class PrometheusClient:
     ) -> None:
         """`budget`: of all clients of the process; None: it is the only one. `listings_max`: how many listings there are at once."""
         self.backend = backend
-        self.budget = budget or ResponseBudget()
+        self.budget = budget or reading_budget()
         self._monotonic = monotonic
         # After that time, the next request does not join a query either: the server may be one that was replaced.
         self._gate = LaneGate(backend.concurrency_max, held_seconds=JOINED_SECONDS)

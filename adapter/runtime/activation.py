@@ -13,11 +13,11 @@ from adapter.answer import ActiveConfiguration, Answers
 from adapter.config import ConfigError, ConfigProblem, Configuration, ProblemCode
 from adapter.fetch.catalog import DiscoveredCatalog, Times
 from adapter.fetch.prometheus import Backends, PrometheusClient
-from adapter.fetch.response_budget import ResponseBudget
 from adapter.model import Backend, BackendRef, ResourceMapping
 from adapter.wide.plans import WidePlans
 from wire.api import custom_metrics, external_metrics, resource_metrics
 from wire.process.background_tasks import BackgroundTasks
+from wire.process.response_budget import ResponseBudget
 from wire.prometheus.access import FileCredentials
 
 FIRST_LISTING_SECONDS = 20.0

@@ -221,8 +221,9 @@ class _Stream:
                 return
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
                 return
+            is_text = message.type is WSMsgType.TEXT
             try:
-                self._apply(decode_request(message.data))
+                self._apply(decode_request(message.data.encode() if is_text else message.data))
             except (msgspec.DecodeError, ValueError):
                 telemetry.STREAMS_ENDED.labels("protocol").inc()
                 return

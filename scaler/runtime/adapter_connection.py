@@ -13,14 +13,14 @@ from typing import Final
 from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.adapter_options import ALWAYS, AdapterOptions
 from scaler.runtime.adapter_token import GivenIdentity, RequestedToken
-from scaler.runtime.clients import MetricsClient
+from scaler.runtime.clients import Clients, MetricsClient
 from scaler.runtime.flags import Options
 from scaler.runtime.metrics_services import Address, MetricsServices
 from scaler.runtime.service_connection import AdapterClient, Connect, ServiceConnection
 from wire.api.offers import EXPLAIN, METRIC_STREAM
 from wire.kube.cluster_access import AccessSource
 from wire.kube.connection import access_source
-from wire.kube.requests import Reader, Watcher, Writer
+from wire.kube.requests import Reader, Watcher
 from wire.kube.server_connection import connect_to
 from wire.process.problem_log import ProblemLog
 
@@ -32,14 +32,16 @@ log = logging.getLogger(__name__)
 
 def adapter_connections(
     options: Options,
-    watches: Watcher,
-    requests: Writer,
+    clients: Clients,
     telemetry: Telemetry,
     *,
     version: str,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> "AdapterConnections | None":
-    """The connections with credentials for adapters; None with --adapter-connection=never. `requests`: for tokens."""
+    """The connections with credentials for adapters; None with --adapter-connection=never.
+
+    `clients`: of kube-apiserver, for the APIServices and for tokens.
+    """
     adapter = options.adapter
     if adapter is None:
         return None
@@ -47,7 +49,7 @@ def adapter_connections(
     def identity(address: Address, audience: str) -> AccessSource:
         if adapter.token_account is not None:
             return RequestedToken(
-                requests, adapter.token_account, audience=audience, monotonic=monotonic
+                clients.requests, adapter.token_account, audience=audience, monotonic=monotonic
             )
         own = access_source(options.kubeconfig, options.context)
         return GivenIdentity(own, adapter, audience=address.server_hostname)
@@ -60,9 +62,11 @@ def adapter_connections(
             source=identity(address, audience),
             user_agent=f"loadline-scaler/{version}",
         )
-        return MetricsClient(connection)
+        return MetricsClient(connection, clients.metrics.budget)
 
-    return AdapterConnections(watches, adapter, telemetry, connect=connect, monotonic=monotonic)
+    return AdapterConnections(
+        clients.watches, adapter, telemetry, connect=connect, monotonic=monotonic
+    )
 
 
 class AdapterConnections:

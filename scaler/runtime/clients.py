@@ -18,9 +18,13 @@ from scaler.runtime.websocket import WebSocket, websocket
 from wire.kube.client import CONNECTIONS_MAX, KubeClient
 from wire.kube.cluster_access import SERVICE_ACCOUNT_FOLDER
 from wire.kube.connection import Connection
+from wire.process.response_budget import ResponseBudget
 
 # The metrics of 100,000 pods of one namespace take 40 MB. A metrics API that sends more must not fill the memory.
 METRICS_RESPONSE_BYTES_MAX: Final = 2**26
+# What all metrics that are being read take, beside the largest one and the first part of each, which are the metrics of 600 pods.
+METRICS_READING_BYTES: Final = 2**25
+METRICS_FREE_BYTES: Final = 2**18
 # Half of the connections of a pool, and many times what a kube-apiserver that keeps up leaves without a response.
 REQUESTS_IN_FLIGHT_MAX: Final = CONNECTIONS_MAX // 2
 
@@ -40,7 +44,7 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True):
             requests=KubeClient(connection),
             watches=KubeClient(connection, connections_max=0),
             leases=KubeClient(connection),
-            metrics=MetricsClient(connection),
+            metrics=MetricsClient(connection, metrics_budget()),
         )
 
     def is_overloaded(self) -> bool:
@@ -53,13 +57,20 @@ class Clients(msgspec.Struct, frozen=True, kw_only=True):
             await client.close()
 
 
+def metrics_budget() -> ResponseBudget:
+    """That of one process, for kube-apiserver and all adapters together."""
+    return ResponseBudget(
+        METRICS_READING_BYTES,
+        response_bytes_max=METRICS_RESPONSE_BYTES_MAX,
+        free_bytes=METRICS_FREE_BYTES,
+    )
+
+
 class MetricsClient(KubeClient):
     """A client of the metrics APIs. A busy API has failed this time; the next period is soon enough."""
 
-    def __init__(self, connection: Connection) -> None:
-        super().__init__(
-            connection, busy_retries_max=0, response_bytes_max=METRICS_RESPONSE_BYTES_MAX
-        )
+    def __init__(self, connection: Connection, budget: ResponseBudget) -> None:
+        super().__init__(connection, busy_retries_max=0, budget=budget)
 
     def websocket(self, path: str) -> AbstractAsyncContextManager[WebSocket]:
         """A WebSocket, on a connection of its own. Raises `StatusError` if the server refuses it."""

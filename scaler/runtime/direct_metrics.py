@@ -38,12 +38,7 @@ class DirectMetrics:
         self._monotonic = monotonic
         self.followers = Followers()
         self.route: AdapterConnections | None = adapter_connections(
-            options,
-            clients.watches,
-            clients.requests,
-            telemetry,
-            version=version,
-            monotonic=monotonic,
+            options, clients, telemetry, version=version, monotonic=monotonic
         )
         self.stream: MetricStream | None = None
         if self._options is not None and self._options.streams != NEVER:

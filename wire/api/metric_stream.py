@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from wire.api import kube_json
+
 PATH: Final = "/watch/metrics"
 
 PATHS_MAX: Final = 20_000
@@ -46,6 +48,14 @@ class StreamUpdate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     as_of: float | None = None
 
 
-decode_request = msgspec.json.Decoder(StreamRequest).decode
-decode_update = msgspec.json.Decoder(StreamUpdate).decode
+def decode_request(message: bytes) -> StreamRequest:
+    """Raises `msgspec.DecodeError`."""
+    return kube_json.decode(message, StreamRequest)
+
+
+def decode_update(message: bytes) -> StreamUpdate:
+    """Raises `msgspec.DecodeError`."""
+    return kube_json.decode(message, StreamUpdate)
+
+
 encode = msgspec.json.encode

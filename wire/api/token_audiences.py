@@ -9,6 +9,8 @@ import binascii
 
 import msgspec
 
+from wire.api import kube_json
+
 
 class _Claims(msgspec.Struct, frozen=True):
     aud: str | list[str] = []
@@ -23,7 +25,7 @@ def audiences_of(token: str) -> frozenset[str]:
         # JSON Web Tokens leave out the padding, which Python requires.
         padded = parts[1] + "=" * (-len(parts[1]) % 4)
         payload = base64.b64decode(padded, altchars=b"-_", validate=True)
-        found = msgspec.json.decode(payload, type=_Claims).aud
+        found = kube_json.decode(payload, _Claims).aud
     except (binascii.Error, ValueError, msgspec.DecodeError):
         return frozenset()
     return frozenset([found] if isinstance(found, str) else found)

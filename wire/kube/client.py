@@ -25,6 +25,7 @@ from wire.kube.connection import Connection
 from wire.kube.request_url import request_url
 from wire.kube.requests import JSON, BeforeEach, OnAccepted, Writer
 from wire.process.connection_pool import ConnectionPool
+from wire.process.response_budget import ResponseBudget, ResponseTooLarge
 from wire.process.single_attempt import ClosedBeforeResponse, single_attempt
 
 T = TypeVar("T")
@@ -62,9 +63,11 @@ class KubeClient(Writer):
         response_bytes_max: int = RESPONSE_BYTES_MAX,
         connections_max: int = CONNECTIONS_MAX,
         busy_retries_max: int = BUSY_RETRIES_MAX,
+        budget: ResponseBudget | None = None,
     ) -> None:
         """`response_bytes_max` limits a response's body and a watch's event, `connections_max` the
         connections for requests (0: no limit), `busy_retries_max` how often Retry-After is waited for.
+        `budget`: for the bodies of several clients together, and of each instead of `response_bytes_max`.
         """
         self._connection = connection
         self._timeout_seconds = timeout_seconds
@@ -73,6 +76,9 @@ class KubeClient(Writer):
         )
         self._response_bytes_max = response_bytes_max
         self._busy_retries_max = busy_retries_max
+        self.budget = budget or ResponseBudget(
+            response_bytes_max, response_bytes_max=response_bytes_max, free_bytes=response_bytes_max
+        )
         self._requests = ConnectionPool(partial(self._session, connections_max))
         self._watches = ConnectionPool(partial(self._session, 0))
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
@@ -250,16 +256,16 @@ class KubeClient(Writer):
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         chunks: list[bytes] = []
-        size = 0
-        async for chunk in response.content.iter_any():
-            size += len(chunk)
-            if size > self._response_bytes_max:
-                request = f"{response.method} {self.server}{response.url.path}"
-                raise Unavailable(
-                    f"{request}: the response is larger than {self._response_bytes_max} bytes"
-                )
-            chunks.append(chunk)
-        return b"".join(chunks)
+        with self.budget.claim() as claim:
+            async for chunk in response.content.iter_any():
+                try:
+                    await claim.grow(len(chunk))
+                except ResponseTooLarge as error:
+                    request = f"{response.method} {self.server}{response.url.path}"
+                    limit = f"the response is larger than {claim.size_bytes_max} bytes"
+                    raise Unavailable(f"{request}: {limit}") from error
+                chunks.append(chunk)
+            return b"".join(chunks)
 
     def _session(self, connections_max: int) -> aiohttp.ClientSession:
         if self._is_closed:

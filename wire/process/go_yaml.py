@@ -11,6 +11,7 @@ libyaml, from which yaml.v2 was translated, reads the tokens; the wheels of PyYA
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import yaml
@@ -28,10 +29,8 @@ def documents(text: str) -> Iterator[yaml.Node]:
     """The trees of the documents, one after the other; merges are still in them. Raises `yaml.YAMLError`."""
     loader = _Loader(text)
     try:
-        while loader.check_node():
-            node = loader.get_node()
-            if node is not None:
-                yield node
+        while (node := _next_node(loader)) is not None:
+            yield node
     finally:
         loader.dispose()
 
@@ -49,7 +48,8 @@ def load(text: str) -> Any:
 
 def value_of(node: yaml.Node) -> Any:
     """What a tree without merges says, in dicts, lists and scalars. Raises `yaml.YAMLError`."""
-    return SafeConstructor().construct_document(node)
+    with _depth_limited():
+        return SafeConstructor().construct_document(node)
 
 
 def without_merges(node: yaml.Node, *, into_structs: frozenset[str] | None = None) -> yaml.Node:
@@ -59,7 +59,25 @@ def without_merges(node: yaml.Node, *, into_structs: frozenset[str] | None = Non
     in which a mapping is decoded into the earlier one, and whose fields `into_structs` are maps: a key of one that is
     given again is kept twice, since it is an error. Raises `yaml.YAMLError` for a merge of something else than mappings.
     """
-    return _Merging(into_structs).resolved(node)
+    with _depth_limited():
+        return _Merging(into_structs).resolved(node)
+
+
+@contextmanager
+def _depth_limited() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError as error:
+        raise ComposerError(None, None, "the document is nested too deeply", None) from error
+
+
+def _next_node(loader: "_Loader") -> yaml.Node | None:
+    with _depth_limited():
+        while loader.check_node():
+            node: yaml.Node | None = loader.get_node()
+            if node is not None:
+                return node
+    return None
 
 
 class _Loader(Composer, SafeConstructor, Resolver, CParser):
@@ -82,14 +100,21 @@ class _Loader(Composer, SafeConstructor, Resolver, CParser):
 class _Merging:
     def __init__(self, maps_in_structs: frozenset[str] | None) -> None:
         self._maps_in_structs = maps_in_structs
-        self._known: dict[tuple[int, bool], yaml.Node] = {}
+        self._known: dict[tuple[int, bool], yaml.Node | None] = {}
+        """None: it is being resolved."""
 
     def resolved(self, node: yaml.Node, *, is_map: bool = False) -> yaml.Node:
         """Of each node once, so that aliases stay aliases."""
-        known = id(node), is_map
-        if known not in self._known:
-            self._known[known] = self._resolved(node, is_map)
-        return self._known[known]
+        key = id(node), is_map
+        if key not in self._known:
+            self._known[key] = None
+            self._known[key] = self._resolved(node, is_map)
+        known = self._known[key]
+        if known is None:
+            raise ComposerError(
+                None, None, "the value of an anchor contains itself", node.start_mark
+            )
+        return known
 
     def _resolved(self, node: yaml.Node, is_map: bool) -> yaml.Node:
         match node:

@@ -29,6 +29,7 @@ from scaler.cluster.metrics.metric_requests import (
     request_of,
 )
 from scaler.cluster.metrics.metrics_api import with_selectors
+from wire.api import kube_json
 from wire.api.custom_metrics import V1BETA2
 from wire.api.labels import NOTHING
 from wire.api.quoting import go_quote
@@ -134,7 +135,7 @@ async def load_query(
     try:
         path = metric_path(mapper, namespace, metric)
         body = await adapter.get(EXPLAIN, {"path": path})
-        explained = msgspec.json.decode(body, type=Explained)
+        explained = kube_json.decode(body, Explained)
         if metric.pods is not None:
             return query_of_pods(explained, namespace, target)
         return query_of(explained, namespace)

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from adapter.fetch.prometheus import Backends, PrometheusClient
-from adapter.fetch.response_budget import ResponseBudget
+from adapter.fetch.reading_budget import reading_budget
 from adapter.model import Backend, BackendRef, Plan, ResultKind, Sending, Series
 from adapter.ports import QueryFailed
 from testbed.waiting import until
@@ -354,7 +354,7 @@ async def test_a_connection_that_was_closed_while_idle_is_not_a_failure(server, 
 async def test_a_result_that_takes_too_much_memory_is_refused_with_its_size_and_the_fix(server):
     server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(4_000)))
     backend = Backend(url=server.url, timeout_seconds=5.0)
-    budget = ResponseBudget(result_bytes_max=1024 * 1024)
+    budget = reading_budget(result_bytes_max=1024 * 1024)
     client = PrometheusClient(backend, FileCredentials(backend), budget)
     with pytest.raises(QueryFailed, match=r"take more than 1 MiB of memory.*Aggregate") as failed:
         await client.evaluate(PLAN)
@@ -378,7 +378,7 @@ async def test_a_large_result_that_waits_for_others_too_long_says_so(
 ):
     server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(row_count)))
     backend = Backend(url=server.url, timeout_seconds=10.0)
-    budget = ResponseBudget(bytes_max, free_bytes=0)
+    budget = reading_budget(bytes_max, free_bytes=0)
     client = PrometheusClient(backend, FileCredentials(backend), budget)
     with budget.claim() as other:
         await other.grow(bytes_max + 1)

@@ -5,11 +5,12 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from scaler.runtime.clients import Clients
+from scaler.runtime.clients import Clients, MetricsClient
 from wire.api.status import StatusError
 from wire.kube.client import CONNECTIONS_MAX
 from wire.kube.cluster_access import ClusterAccess
 from wire.kube.connection import Connection
+from wire.process.response_budget import ResponseBudget
 
 
 class FixedAccess:
@@ -66,6 +67,52 @@ async def test_more_watches_than_a_pool_holds_leave_connections_for_the_rest(ser
         for watch in watches:
             await watch.aclose()
         await clients.close()
+
+
+class ObservedBudget(ResponseBudget):
+    """Says when a response counts."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.taken = asyncio.Event()
+
+    async def take(self, claim, size_bytes):
+        await super().take(claim, size_bytes)
+        self.taken.set()
+
+
+async def test_large_metrics_are_read_one_after_the_other_and_small_ones_at_once():
+    ends = asyncio.Event()
+
+    async def respond(request: web.Request) -> web.StreamResponse:
+        if request.path == "/small":
+            return web.Response(body=b"small")
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"x" * 4_000)
+        await ends.wait()
+        return response
+
+    server = web.Server(respond)
+    runner = web.ServerRunner(server, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    source = FixedAccess(f"http://127.0.0.1:{runner.addresses[0][1]}")
+    budget = ObservedBudget(1_000, response_bytes_max=5_000, free_bytes=100)
+    client = MetricsClient(Connection(source, await source.read(), user_agent="test"), budget)
+    try:
+        async with asyncio.timeout(20):
+            large = [asyncio.create_task(client.get("/large")) for _ in range(5)]
+            await budget.taken.wait()
+            assert await client.get("/small") == b"small"
+            assert budget.used_bytes <= 4_000
+            ends.set()
+            assert [len(each) for each in await asyncio.gather(*large)] == [4_000] * 5
+        assert budget.used_bytes == 0
+    finally:
+        await client.close()
+        await runner.cleanup()
 
 
 async def test_a_busy_metrics_api_has_failed_at_once(server):

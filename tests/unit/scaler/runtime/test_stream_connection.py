@@ -8,7 +8,7 @@ from aiohttp import web
 
 from scaler.cluster.metrics.metric_stream import MetricStream
 from scaler.cluster.telemetry import Telemetry
-from scaler.runtime.clients import MetricsClient
+from scaler.runtime.clients import MetricsClient, metrics_budget
 from scaler.runtime.stream_connection import StreamConnection
 from wire.api.metric_stream import PATH, StreamedResponse, StreamUpdate, decode_request, encode
 from wire.kube.cluster_access import ClusterAccess
@@ -97,7 +97,8 @@ async def world():
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     source = Source(f"http://127.0.0.1:{runner.addresses[0][1]}")
-    made.client = MetricsClient(Connection(source, await source.read(), user_agent="test/1"))
+    connection = Connection(source, await source.read(), user_agent="test/1")
+    made.client = MetricsClient(connection, metrics_budget())
     task = asyncio.create_task(made.connection.run())
     yield made
     task.cancel()

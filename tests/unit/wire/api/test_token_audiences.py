@@ -26,6 +26,7 @@ def token(claims: object) -> str:
         pytest.param("e30.e.c2ln", set(), id="a length that base64 cannot have"),
         pytest.param("e30.!!!!.c2ln", set(), id="not base64"),
         pytest.param("a.ü.b", set(), id="not ASCII"),
+        pytest.param(token(b'{"x":' + b"[" * 100_000), set(), id="nested too deeply"),
         pytest.param("opaque", set(), id="an opaque token"),
         pytest.param("", set(), id="empty"),
     ],

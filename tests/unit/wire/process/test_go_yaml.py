@@ -41,3 +41,18 @@ def test_marks_are_those_of_the_text():
         (1, 0),
         (1, 3),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: &x [*x]", "contains itself"),
+        ("a: &x {b: *x}", "contains itself"),
+        ("a: &x {<<: *x}", "nested too deeply"),
+        ("[" * 5_000 + "]" * 5_000, "nested too deeply"),
+        ("{a: " * 600 + "1" + "}" * 600, "nested too deeply"),
+    ],
+)
+def test_a_document_without_an_end_is_an_error(text, problem):
+    with pytest.raises(yaml.YAMLError, match=problem):
+        go_yaml.load(text)

@@ -1,42 +1,29 @@
 """What the responses that are being read and decoded may take in memory together, in the whole process.
 
-A result of Prometheus has any number of rows, and a row takes seven times its JSON. Small responses are free: the limits on
-concurrent requests bound them. Of the others, as many are read at a time as fit; one that needs more is read alone.
+Small responses are free: the limits on concurrent requests bound them. Of the others, as many are read at a time as fit; one that
+needs more is read alone.
 """
 
 import asyncio
 from collections import deque
 from types import TracebackType
-from typing import Final, Self
-
-from adapter.caches import EVALUATIONS_BYTES, MIB
-
-READING_BYTES: Final = 16 * MIB
-"""All responses that are being read, without the first part of each, and beside one that may need more."""
-RESULT_BYTES_MAX: Final = EVALUATIONS_BYTES
-"""A single result. A larger one could not be kept for the next request, which would read all of it again."""
-FREE_BYTES: Final = MIB
-"""What each response may take without being counted."""
-ROW_BYTES: Final = 480
-"""A decoded row of a few labels, beside the texts in it, which are about as long as its JSON."""
+from typing import Self
 
 
 class ResponseTooLarge(Exception):
-    """A single result takes more than `RESULT_BYTES_MAX`."""
+    """A single response takes more than it may."""
 
 
 class ResponseBudget:
     """The budget of one process. Use it within one event loop."""
 
-    def __init__(
-        self,
-        bytes_max: int = READING_BYTES,
-        *,
-        result_bytes_max: int = RESULT_BYTES_MAX,
-        free_bytes: int = FREE_BYTES,
-    ) -> None:
+    def __init__(self, bytes_max: int, *, response_bytes_max: int, free_bytes: int) -> None:
+        """`bytes_max`: of all responses, without the first part of each, and beside one that may need more.
+
+        `response_bytes_max`: of a single one. `free_bytes`: what each may take without being counted.
+        """
         self.bytes_max = bytes_max
-        self.result_bytes_max = result_bytes_max
+        self.response_bytes_max = response_bytes_max
         self.free_bytes = free_bytes
         self.used_bytes = 0
         self._exceeding: Claim | None = None
@@ -100,13 +87,13 @@ class Claim:
 
     @property
     def size_bytes_max(self) -> int:
-        """What a single result may take."""
-        return self._budget.result_bytes_max
+        """What a single response may take."""
+        return self._budget.response_bytes_max
 
     async def grow(self, size_bytes: int) -> None:
         """It takes so much more: wait until it fits. Raises `ResponseTooLarge`."""
         self.size_bytes += size_bytes
-        if self.size_bytes > self._budget.result_bytes_max:
+        if self.size_bytes > self._budget.response_bytes_max:
             raise ResponseTooLarge
         counted_bytes = max(0, self.size_bytes - self._budget.free_bytes)
         more_bytes = counted_bytes - self.counted_bytes

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.fetch.response_budget import ResponseBudget, ResponseTooLarge
+from wire.process.response_budget import ResponseBudget, ResponseTooLarge
 
 SIZES = st.lists(st.lists(st.integers(1, 40), min_size=1, max_size=8), min_size=1, max_size=8)
 
 
 def budget() -> ResponseBudget:
-    return ResponseBudget(100, result_bytes_max=150, free_bytes=10)
+    return ResponseBudget(100, response_bytes_max=150, free_bytes=10)
 
 
 async def turns() -> None:
@@ -87,10 +87,10 @@ def test_all_are_read_and_take_no_more_than_the_bound_and_one_beside_it(sizes):
                         most = max(most, used.used_bytes)
                         await asyncio.sleep(0)
                 except ResponseTooLarge:
-                    assert sum(pieces) > used.result_bytes_max
+                    assert sum(pieces) > used.response_bytes_max
 
         await asyncio.wait_for(asyncio.gather(*map(read, sizes)), 5)
         assert used.used_bytes == 0
-        assert most <= used.bytes_max + used.result_bytes_max
+        assert most <= used.bytes_max + used.response_bytes_max
 
     asyncio.run(scenario())

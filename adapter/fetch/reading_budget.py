@@ -1,0 +1,26 @@
+"""What the results of Prometheus that are being read and decoded may take in memory together.
+
+A result has any number of rows, and a row takes seven times its JSON.
+"""
+
+from typing import Final
+
+from adapter.caches import EVALUATIONS_BYTES, MIB
+from wire.process.response_budget import ResponseBudget
+
+READING_BYTES: Final = 16 * MIB
+RESULT_BYTES_MAX: Final = EVALUATIONS_BYTES
+"""A single result. A larger one could not be kept for the next request, which would read all of it again."""
+FREE_BYTES: Final = MIB
+ROW_BYTES: Final = 480
+"""A decoded row of a few labels, beside the texts in it, which are about as long as its JSON."""
+
+
+def reading_budget(
+    bytes_max: int = READING_BYTES,
+    *,
+    result_bytes_max: int = RESULT_BYTES_MAX,
+    free_bytes: int = FREE_BYTES,
+) -> ResponseBudget:
+    """That of one process, for all backends together."""
+    return ResponseBudget(bytes_max, response_bytes_max=result_bytes_max, free_bytes=free_bytes)
