@@ -70,7 +70,7 @@ class MetricsClient(KubeClient):
     """A client of the metrics APIs. A busy API has failed this time; the next period is soon enough."""
 
     def __init__(self, connection: Connection, budget: ResponseBudget) -> None:
-        super().__init__(connection, busy_retries_max=0, budget=budget)
+        super().__init__(connection, busy_retries_max=0, budget=budget, decompresses=False)
 
     def websocket(self, path: str) -> AbstractAsyncContextManager[WebSocket]:
         """A WebSocket, on a connection of its own. Raises `StatusError` if the server refuses it."""

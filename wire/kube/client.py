@@ -64,10 +64,12 @@ class KubeClient(Writer):
         connections_max: int = CONNECTIONS_MAX,
         busy_retries_max: int = BUSY_RETRIES_MAX,
         budget: ResponseBudget | None = None,
+        decompresses: bool = True,
     ) -> None:
         """`response_bytes_max` limits a response's body and a watch's event, `connections_max` the
         connections for requests (0: no limit), `busy_retries_max` how often Retry-After is waited for.
         `budget`: for the bodies of several clients together, and of each instead of `response_bytes_max`.
+        `decompresses`: whether responses may be compressed; how large they are is then known only afterwards.
         """
         self._connection = connection
         self._timeout_seconds = timeout_seconds
@@ -76,6 +78,7 @@ class KubeClient(Writer):
         )
         self._response_bytes_max = response_bytes_max
         self._busy_retries_max = busy_retries_max
+        self._decompresses = decompresses
         self.budget = budget or ResponseBudget(
             response_bytes_max, response_bytes_max=response_bytes_max, free_bytes=response_bytes_max
         )
@@ -114,8 +117,7 @@ class KubeClient(Writer):
             sock_connect=CONNECT_TIMEOUT_SECONDS,
             sock_read=timeout_seconds + CONNECT_TIMEOUT_SECONDS,
         )
-        headers = await self._headers(accept)
-        headers.append(("Accept-Encoding", NOT_COMPRESSED))
+        headers = await self._headers(accept, compressed=False)
         with _FailureOf("GET", self.server, path):
             url = request_url(self.server, path, query)
             async with (
@@ -217,14 +219,20 @@ class KubeClient(Writer):
                 self._requests.session() as session,
                 self._request(session, method, url, headers, self._timeout, body) as response,
             ):
+                if not self._decompresses and "Content-Encoding" in response.headers:
+                    raise ValueError("the response is compressed, which was not requested")
                 return response, await self._body(response)
 
-    async def _headers(self, accept: str, *, refused: bool = False) -> list[tuple[str, str]]:
+    async def _headers(
+        self, accept: str, *, refused: bool = False, compressed: bool = True
+    ) -> list[tuple[str, str]]:
         """A list, since there is a header for each group of an impersonated user."""
         connection = self._connection
         headers = [("Accept", accept), ("User-Agent", connection.user_agent)]
         if authorization := await connection.authorization(refused=refused):
             headers.append(("Authorization", authorization))
+        if not (compressed and self._decompresses):
+            headers.append(("Accept-Encoding", NOT_COMPRESSED))
         headers += connection.impersonation
         return headers
 
@@ -278,6 +286,7 @@ class KubeClient(Writer):
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             read_bufsize=2**18,
+            auto_decompress=self._decompresses,
         )
 
 

@@ -1,12 +1,13 @@
 """Watches, leases and metrics have connections of their own."""
 
 import asyncio
+import gzip
 
 import pytest
 from aiohttp import web
 
 from scaler.runtime.clients import Clients, MetricsClient
-from wire.api.status import StatusError
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import CONNECTIONS_MAX
 from wire.kube.cluster_access import ClusterAccess
 from wire.kube.connection import Connection
@@ -112,6 +113,25 @@ async def test_large_metrics_are_read_one_after_the_other_and_small_ones_at_once
         assert budget.used_bytes == 0
     finally:
         await client.close()
+        await runner.cleanup()
+
+
+async def test_a_compressed_response_of_a_metrics_api_is_not_read():
+    async def respond(request: web.Request) -> web.StreamResponse:
+        assert request.headers["Accept-Encoding"] == "identity"
+        body = gzip.compress(bytes(50_000_000))
+        return web.Response(body=body, headers={"Content-Encoding": "gzip"})
+
+    runner = web.ServerRunner(web.Server(respond), shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    clients = await clients_of(f"http://127.0.0.1:{runner.addresses[0][1]}")
+    try:
+        with pytest.raises(Unavailable, match="the response is compressed"):
+            await clients.metrics.get("/apis/external.metrics.k8s.io/v1beta1/x")
+    finally:
+        await clients.close()
         await runner.cleanup()
 
 
