@@ -16,6 +16,7 @@ from benchmarks import (
     reaction,
     scaler_failing_autoscalers,
     scaler_hanging_metric,
+    scaler_shards,
     scaler_sizes,
     scaler_start,
     scaler_syncs,
@@ -37,6 +38,7 @@ BENCHMARKS = {
     "forecast": forecast,
     "reaction": reaction,
     "scaler_syncs": scaler_syncs,
+    "scaler_shards": scaler_shards,
     "scaler_sizes": scaler_sizes,
     "scaler_start": scaler_start,
     "scaler_with_adapter": scaler_with_adapter,
@@ -44,8 +46,8 @@ BENCHMARKS = {
     "scaler_failing_autoscalers": scaler_failing_autoscalers,
     "schedules": schedules,
 }
-# The first takes about two hours, the second needs 10,000 autoscalers.
-ONLY_BY_NAME = {"scaler_sizes", "scaler_start"}
+# They take half an hour and more.
+ONLY_BY_NAME = {"scaler_shards", "scaler_sizes", "scaler_start"}
 
 
 def main() -> int:

@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
 from wire.kube.cache import OnChange, WatchCache
+from wire.kube.object_reading import Part
 from wire.kube.requests import Watcher
 
 # What is forgotten is only stored once more.
@@ -31,12 +32,13 @@ class WatchedAutoscalers:
         kind: WatchedKind,
         namespaces: Sequence[str],
         *,
+        part: Part | None = None,
         on_change: OnChange[Autoscaler] | None = None,
         on_crash: Callable[[], object] = lambda: None,
         on_watch: Callable[[], object] = lambda: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`namespaces`: empty for all namespaces. `on_crash` is called when one autoscaler cannot be kept because of a bug,
+        """`namespaces`: empty for all namespaces; `part`: those of them whose autoscalers are kept, None for all. `on_crash` is called when one autoscaler cannot be kept because of a bug,
         `on_watch` whenever a watch was accepted."""
         self.kind = kind
         self._messages: LRUCache[str, str] = LRUCache(MESSAGES_MAX)
@@ -45,6 +47,7 @@ class WatchedAutoscalers:
                 client,
                 path,
                 Autoscaler,
+                part=part,
                 convert=self._completed,
                 on_change=on_change,
                 on_crash=on_crash,

@@ -7,6 +7,7 @@ from scaler.algorithm.observed import Pod
 from scaler.cluster.compact_pods import PodCompactor
 from wire.api.labels import Operator, Selector
 from wire.kube.cache import WatchCache
+from wire.kube.object_reading import Part
 from wire.kube.requests import Watcher
 
 _EXACT = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
@@ -25,10 +26,12 @@ class WatchedPods:
         client: Watcher,
         namespaces: Sequence[str],
         *,
+        part: Part | None = None,
         on_crash: Callable[[], object] = lambda: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`namespaces`: empty for all namespaces. `on_crash` is called when one pod cannot be kept because of a bug."""
+        """`namespaces`: empty for all namespaces; `part`: those of them whose pods are kept, None for all. `on_crash` is called when
+        one pod cannot be kept because of a bug."""
         paths = [f"/api/v1/namespaces/{namespace}/pods" for namespace in namespaces]
         self.index = PodIndex()
         compactor = PodCompactor()
@@ -37,6 +40,7 @@ class WatchedPods:
                 client,
                 path,
                 Pod,
+                part=part,
                 convert=compactor.compact,
                 on_change=self.index.change,
                 on_crash=on_crash,

@@ -57,6 +57,8 @@ class Reconciling:
 
     def changed(self, old: Autoscaler | None, new: Autoscaler | None) -> None:
         """An autoscaler was created, updated or deleted, or deleted and created again."""
+        if new is None and old is not None and not self._watches.holds(old.metadata.namespace):
+            return  # Another replica reconciles it.
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             self._reconciler.deleted(old)
         if new is not None and self._is_active(new):
@@ -108,7 +110,7 @@ class Reconciling:
             self._reconciler.leave()
 
     async def begin(self, shards: frozenset[int], *, continues: bool) -> None:
-        """Reconcile these too. `continues`: no other replica has reconciled them since this one did.
+        """Reconcile these too, as soon as their objects are listed. `continues`: no other replica has reconciled them since this one did.
 
         What is stored is read meanwhile: neither claims nor releases of other shards wait for it.
         """
@@ -116,6 +118,7 @@ class Reconciling:
         if not continues:
             self._remembered -= shards
         await self.synced()
+        await self._watches.hold(shards | self._active)
         if not shards <= self._remembered:
             self._reconciler.forget(_of_key(in_shards))
             if self._store is not None:
@@ -147,6 +150,7 @@ class Reconciling:
         self._remembered -= shards
         self._reconciler.forget(is_key_in)
         self._show_share()
+        await self._watches.hold(frozenset(self._active))
 
     def _forget_lists(self, includes: Callable[[str], bool] = every) -> None:
         if self._initial_lists is not None:

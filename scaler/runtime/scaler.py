@@ -105,6 +105,7 @@ class Scaler:
             clients.watches,
             options.settings.kind,
             options.namespaces,
+            is_shared=is_shared,
             on_change=self._autoscaler_changed,
             on_crash=self._telemetry.crashes_total.inc,
             on_watch=self._server_version.read_again,

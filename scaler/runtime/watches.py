@@ -14,6 +14,7 @@ from scaler.cluster.autoscalers import WatchedAutoscalers
 from scaler.cluster.pods import WatchedPods
 from scaler.cluster.rivals import Selectors, Targets
 from scaler.cluster.schedules.calendars import WatchedCalendars
+from scaler.cluster.shards.held_shards import HeldShards
 from wire.api.duration import format_duration
 from wire.kube.cache import OnChange, WatchCache
 from wire.kube.requests import Watcher
@@ -40,15 +41,18 @@ class Watches:
         kind: WatchedKind,
         namespaces: Sequence[str],
         *,
+        is_shared: bool = False,
         on_change: OnChange[Autoscaler],
         on_crash: Callable[[], object],
         on_watch: Callable[[], object] = lambda: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`namespaces`: empty for all. `on_change` is called for every change of an autoscaler, and `on_crash`
+        """`namespaces`: empty for all. `is_shared`: other replicas reconcile a part, so what belongs to no shard of this replica is not
+        kept (`hold`); if namespaces are named, everything in them is. `on_change` is called for every change of an autoscaler, and `on_crash`
         when one object cannot be kept because of a bug. `on_watch` is called whenever a watch of the autoscalers was accepted."""
         self._on_change = on_change
         self._is_limited = bool(namespaces)
+        self._held = HeldShards() if is_shared and not namespaces else None
         self.selectors = Selectors()
         self.rivals = Targets()
         self._follow = self.rivals.follow(kind.kind)
@@ -56,12 +60,15 @@ class Watches:
             client,
             kind,
             namespaces,
+            part=self._held,
             on_change=self._changed,
             on_crash=on_crash,
             on_watch=on_watch,
             monotonic=monotonic,
         )
-        self.pods = WatchedPods(client, namespaces, on_crash=on_crash, monotonic=monotonic)
+        self.pods = WatchedPods(
+            client, namespaces, part=self._held, on_crash=on_crash, monotonic=monotonic
+        )
         self._hpas: list[WatchCache[Autoscaler]] = []
         if kind.shares_no_target:
             watched = WatchedAutoscalers(
@@ -97,6 +104,21 @@ class Watches:
         calendars = self.calendars.caches if self.calendars else ()
         return (*self.autoscalers.caches, *self.pods.caches, *self._hpas, *calendars)
 
+    async def hold(self, shards: frozenset[int]) -> None:
+        """Keep the autoscalers and the pods of these shards, and no others; wait until all of them have been listed."""
+        if self._held is None:
+            return
+        caches: tuple[AnyCache, ...] = (*self.autoscalers.caches, *self.pods.caches)
+        if self._held.change(shards):
+            await asyncio.gather(*(each.relisted() for each in caches))
+            self._held.listed()
+        for each in caches:
+            each.keep_part()
+
+    def holds(self, namespace: str) -> bool:
+        """Whether changes in the namespace are followed."""
+        return self._held is None or namespace in self._held
+
     async def synced(self) -> None:
         """Wait until every cache is complete. HPAs that the client may not list are not waited for.
 
@@ -129,6 +151,8 @@ class Watches:
 
     def is_complete(self, namespace: str) -> bool:
         """Whether the autoscalers and the pods of the namespace have been listed, and its HPAs if the client may list them."""
+        if self._held is not None and not self._held.are_listed(namespace):
+            return False
         return namespace not in self._late and all(
             each.is_synced for each in self._needed_in(namespace)
         )

@@ -3,6 +3,9 @@
 The objects are decoded into the caller's struct, which names only the fields that it needs: that, and the metadata-only mode,
 are what keeps tens of thousands of objects cheap. The copy is always whole: until the first LIST is complete it is empty and
 `synced()` waits; afterwards it may be old, and `age_seconds` says how old at most. Without permission to watch it is listed periodically.
+
+It may be the copy of a part, some namespaces: the others are still sent by the API server, but not decoded. When the part has grown,
+it is listed again (`relisted`), so the copy is always that of one LIST and the changes since.
 """
 
 import asyncio
@@ -17,9 +20,19 @@ import msgspec
 
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable, from_response
-from wire.kube.list_and_watch import Bookmark, WatchEvent, is_earlier, list_page, pages, selectors
+from wire.kube.list_and_watch import (
+    Bookmark,
+    Expired,
+    WatchEvent,
+    WatchRefused,
+    is_earlier,
+    list_page,
+    pages,
+    selectors,
+)
+from wire.kube.list_progress import ListProgress
 from wire.kube.metadata_only import METADATA_LIST, METADATA_OBJECT
-from wire.kube.object_reading import ObjectReader, T, metadata_of
+from wire.kube.object_reading import ObjectReader, Part, T, metadata_of
 from wire.kube.requests import JSON, Watcher
 from wire.process.backoff import Backoff
 from wire.process.problem_log import ProblemLog
@@ -41,15 +54,7 @@ log = logging.getLogger(__name__)
 OnChange = Callable[[T | None, T | None], None]
 
 
-class _ExpiredError(Exception):
-    """The API server no longer has the history from this resourceVersion on: list again."""
-
-
-class _WatchRefusedError(Exception):
-    """The client may not watch, or the resource cannot be watched: list again periodically."""
-
-
-class WatchCache(Generic[T]):
+class WatchCache(ListProgress, Generic[T]):
     """The objects at `path`, as they were on the API server `age_seconds` ago or later."""
 
     def __init__(
@@ -61,6 +66,7 @@ class WatchCache(Generic[T]):
         label_selector: str = "",
         field_selector: str = "",
         metadata_only: bool = False,
+        part: Part | None = None,
         page_size: int = PAGE_SIZE,
         objects_max: int = OBJECTS_MAX,
         convert: Callable[[T], T] | None = None,
@@ -73,13 +79,16 @@ class WatchCache(Generic[T]):
     ) -> None:
         """`on_change(old, new)`: added when `old` is None, deleted when `new` is None. It is called after the copy has changed and must
         not block. `convert` makes of a decoded object what is kept. `on_crash` counts the exceptions of both: they are logged, and
-        concern that object only. `on_watch` is called whenever a watch was accepted.
+        concern that object only. `on_watch` is called whenever a watch was accepted. `part`: the namespaces whose objects are kept;
+        None for all.
         """
+        super().__init__()
         self.path = path
         self._client = client
+        self._part = part
         self._page_size = page_size
         self._objects_max = objects_max
-        self._read = ObjectReader(path, decode_type, convert, on_crash=on_crash).read
+        self._reader = ObjectReader(path, decode_type, convert, part, on_crash=on_crash)
         self._on_crash = on_crash
         self._on_watch = on_watch
         self._params = selectors(label_selector, field_selector)
@@ -92,9 +101,6 @@ class WatchCache(Generic[T]):
         self._by_namespace: dict[str, dict[str, T]] = {}
         self._resource_version = ""
         self._copy_version = ""
-        self._synced = asyncio.Event()
-        self._listed_or_refused = asyncio.Event()
-        self._attempted = asyncio.Event()
         self._confirmed_at_seconds = monotonic()
         self._list_duration_seconds = 0.0
         self._is_watch_refused = False
@@ -142,37 +148,6 @@ class WatchCache(Generic[T]):
         return sum(map(len, self._by_namespace.values()))
 
     @property
-    def is_synced(self) -> bool:
-        """Whether the first LIST is complete."""
-        return self._synced.is_set()
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether there was no LIST yet, because the client may not list."""
-        return self._listed_or_refused.is_set() and not self.is_synced
-
-    async def synced(self) -> None:
-        """Wait for the first LIST."""
-        await self._synced.wait()
-
-    async def attempted(self) -> None:
-        """Wait until the first LIST is complete, or has failed."""
-        await self._attempted.wait()
-
-    async def listed_unless_forbidden(self) -> bool:
-        """Wait for the first LIST, or until the API server has said that the client may not list: then False.
-
-        Any other failure, and a server that does not respond, is waited out.
-        """
-        await self._listed_or_refused.wait()
-        return self.is_synced
-
-    def forget_refusal(self) -> None:
-        """The client may have got the permission: `listed_unless_forbidden` waits for the next attempt."""
-        if not self.is_synced:
-            self._listed_or_refused.clear()
-
-    @property
     def age_seconds(self) -> float:
         """How long ago the API server last confirmed the copy, by an event, a bookmark or a complete LIST.
 
@@ -188,16 +163,16 @@ class WatchCache(Generic[T]):
             try:
                 if await self._has_gone_back():
                     self._resource_version = ""
-                if not self._resource_version:
+                while self._is_list_due or not self._resource_version:
                     await self._list()
                 self._was_interrupted = False
                 await self._watch()
                 self._works()
                 continue
-            except _ExpiredError:
+            except Expired:
                 self._resource_version = ""
                 log.info("%s: listing again, the watch fell too far behind", self.path)
-            except _WatchRefusedError as refusal:
+            except WatchRefused as refusal:
                 self._resource_version = ""
                 pause_seconds = self._pause_after_refused_watch(str(refusal))
             except (StatusError, msgspec.DecodeError) as error:
@@ -244,10 +219,10 @@ class WatchCache(Generic[T]):
 
     async def _list(self) -> None:
         """Replace the copy. Upstream: client-go's pager, which lists in one piece when paging took too long."""
-        started_seconds = self._monotonic()
+        started_seconds, requested = self._monotonic(), self._requested
         try:
             found, self._resource_version = await self._listed(self._page_size)
-        except _ExpiredError:
+        except Expired:
             found, self._resource_version = await self._listed(None)
         if is_earlier(self._resource_version, self._copy_version):
             log.warning(
@@ -260,8 +235,7 @@ class WatchCache(Generic[T]):
         # What the LIST returned was true when it began.
         self._confirmed_at_seconds = self.listed_at_seconds = started_seconds
         self._list_duration_seconds = self._monotonic() - started_seconds
-        for event in (self._synced, self._listed_or_refused, self._attempted):
-            event.set()
+        self._list_ended(requested)
         if not self._is_watch_refused:
             self._problem.set(None)
 
@@ -269,23 +243,28 @@ class WatchCache(Generic[T]):
         """Every object, page by page, and the resourceVersion of the whole."""
         found: dict[str, dict[str, T]] = {}
         count, version = 0, ""
-        async for page in pages(self._page, self._params, page_size):
+        keeps_nothing = self._part is not None and not self._part
+        async for page in pages(self._page, self._params, 1 if keeps_nothing else page_size):
             version = page.metadata.resource_version
+            if keeps_nothing:
+                break
             count += max(1, len(page.items))  # a page may be empty and still not the last one
             if count > self._objects_max:
                 raise Unavailable(f"{self.path} has more than {self._objects_max} objects")
             for raw in page.items:
-                item = self._read(raw) or self._previous(raw)
+                if self._reader.version_elsewhere(raw) is not None:
+                    continue
+                item = self._reader.read(raw) or self._previous(raw)
                 if item is not None:
                     found.setdefault(item.metadata.namespace, {})[item.metadata.name] = item
-        return found, version
+        return {name: named for name, named in found.items() if self._keeps(name)}, version
 
     async def _page(self, params: dict[str, str]) -> bytes:
         try:
             return await self._client.get(self.path, params, accept=self._accept_list)
         except StatusError as error:
             if error.code == 410 and "continue" in params:
-                raise _ExpiredError from error  # paging took longer than etcd keeps history
+                raise Expired from error  # paging took longer than etcd keeps history
             raise
 
     def _replace(self, found: dict[str, dict[str, T]]) -> None:
@@ -322,16 +301,22 @@ class WatchCache(Generic[T]):
             on_accepted=self._opened,
         )
         try:
-            async with aclosing(lines):
+            async with aclosing(lines), asyncio.timeout(None) as self._watching:
                 async for line in lines:
                     events += 1
                     self._apply(kube_json.decode(line, WatchEvent))
         except StatusError as error:
             if error.code == 410:
-                raise _ExpiredError from error
+                raise Expired from error
             if error.code in WATCH_REFUSED_CODES:
-                raise _WatchRefusedError(str(error)) from error
+                raise WatchRefused(str(error)) from error
             raise
+        except TimeoutError:
+            if self._is_list_due:
+                return
+            raise
+        finally:
+            self._watching = None
         duration_seconds = self._monotonic() - started_seconds
         if not events and duration_seconds < WATCH_SECONDS_MIN:
             raise Unavailable(f"the watch of {self.path} ended at once without an event")
@@ -342,12 +327,14 @@ class WatchCache(Generic[T]):
     def _apply(self, event: WatchEvent) -> None:
         if event.type == "ERROR":
             error = from_response(500, bytes(event.object))
-            raise _ExpiredError if error.code == 410 else error
+            raise Expired if error.code == 410 else error
         if event.type == "BOOKMARK":
             self._resource_version = kube_json.decode(
                 event.object, Bookmark
             ).metadata.resource_version
-        elif (new := self._read(event.object)) is not None:
+        elif (version := self._reader.version_elsewhere(event.object)) is not None:
+            self._resource_version = version
+        elif (new := self._reader.read(event.object)) is not None:
             self._resource_version = new.metadata.resource_version
             self._store(new, is_deleted=event.type == "DELETED")
         elif event.type == "DELETED" and (old := self._previous(event.object)) is not None:
@@ -383,6 +370,15 @@ class WatchCache(Generic[T]):
             self._notify(old, None)
         if not named:
             del self._by_namespace[new.metadata.namespace]
+
+    def keep_part(self) -> None:
+        """Drop what is not in the part any more."""
+        for namespace in [each for each in self._by_namespace if not self._keeps(each)]:
+            for old in self._by_namespace.pop(namespace).values():
+                self._notify(old, None)
+
+    def _keeps(self, namespace: str) -> bool:
+        return self._part is None or namespace in self._part
 
     def _previous(self, raw: msgspec.Raw) -> T | None:
         """The copy of an object that can no longer be read: it still exists, and must not seem deleted."""

@@ -8,6 +8,14 @@ from wire.api import kube_json
 from wire.api.meta import ListMeta
 
 
+class Expired(Exception):
+    """The API server no longer has the history from this resourceVersion on: list again."""
+
+
+class WatchRefused(Exception):
+    """The client may not watch, or the resource cannot be watched: list again periodically."""
+
+
 class ListPage(msgspec.Struct, frozen=True):
     """A page of a LIST."""
 

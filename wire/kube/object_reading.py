@@ -36,6 +36,16 @@ class HasMetadata(Protocol):
     def metadata(self) -> Metadata: ...
 
 
+class Part(Protocol):
+    """Some namespaces, which may change."""
+
+    def __contains__(self, namespace: str) -> bool: ...
+
+    def __bool__(self) -> bool:
+        """Whether there is a namespace in it."""
+        ...
+
+
 T = TypeVar("T", bound=HasMetadata)
 
 
@@ -67,15 +77,24 @@ class ObjectReader(Generic[T]):
         path: str,
         decode_type: type[T],
         convert: Callable[[T], T] | None,
+        part: Part | None,
         *,
         on_crash: Callable[[], object],
     ) -> None:
-        """`on_crash` is called for each exception of `convert`, which is a bug."""
+        """`on_crash` is called for each exception of `convert`, which is a bug. `part`: the namespaces of its objects; None for all."""
         self._path = path
         self._decode_type = decode_type
         self._convert = convert
+        self._part = part
         self._on_crash = on_crash
         self._logged: dict[NameAndVersion | None, str] = {}
+
+    def version_elsewhere(self, raw: msgspec.Raw) -> str | None:
+        """The resourceVersion of an object that is not in the part; None for one that is, or that cannot be read."""
+        metadata = None if self._part is None else metadata_of(raw)
+        if self._part is None or metadata is None or metadata.namespace in self._part:
+            return None
+        return metadata.resource_version
 
     def read(self, raw: msgspec.Raw) -> T | None:
         """The object to keep; None if it cannot be read."""

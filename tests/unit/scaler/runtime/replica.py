@@ -87,7 +87,9 @@ class RecordedLists:
 class Replica:
     """Everything but the Leases."""
 
-    def __init__(self, server: Server, *, minor: int = 37, hpas=None, namespaces=()) -> None:
+    def __init__(
+        self, server: Server, *, minor: int = 37, hpas=None, namespaces=(), is_shared=False
+    ) -> None:
         self.settings = Settings(upstream=upstream_of(minor))
         self.reconciled: list[str] = []
         self.times: list[tuple[str, float]] = []
@@ -99,6 +101,7 @@ class Replica:
             self.hpas,
             HORIZONTAL_POD_AUTOSCALERS,
             namespaces,
+            is_shared=is_shared,
             on_change=self._changed,
             on_crash=lambda: None,
         )

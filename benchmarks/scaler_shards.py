@@ -1,0 +1,156 @@
+"""What thousands of LoadAutoscalers cost one replica, and several that share the namespaces.
+
+As the charts install both programs: metrics are streamed from the real adapter. While nothing changes, the CPU time and the memory of
+all replicas are added up. A turn counts only if every target has the replicas for its metric.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from benchmarks.instruments import proc, scrape
+from benchmarks.instruments.adapter_environment import AdapterEnvironment, adapter_environment
+from benchmarks.instruments.bench_targets import LOAD_AUTOSCALER, NAMESPACE, SCALER_ACCOUNT
+from benchmarks.instruments.figures import Figures, Result, Round
+from benchmarks.measurement_options import Options, Report
+from benchmarks.scaler_hanging_metric import DELAY_BUCKETS, quantile
+from benchmarks.scaler_sizes import PERIOD_SECONDS, shown
+from scaler.cluster.shards.assignment import SHARDS
+from testbed.programs import LoadlineProcess
+from testbed.waiting import elapse, until
+
+AUTOSCALERS = 30_000
+SCRAPE_SECONDS = 15.0
+SECONDS_MIN = 2 * PERIOD_SECONDS
+DEADLINE_SECONDS = 300.0
+AUTOSCALERS_PER_SECOND_MIN = 30
+ONE, THREE = "one replica", "three replicas with shards"
+REPLICAS = {ONE: 1, THREE: 3}
+# Reading the series of all autoscalers would cost more than everything else.
+FLAGS = (
+    "--adapter-connection=auto",
+    "--stream-metrics=auto",
+    "--autoscaler-metrics=false",
+    f"--sync-period={PERIOD_SECONDS:g}s",
+)
+
+
+def run(options: Options, report: Report) -> Result:
+    """Measure. Raises DeadlineExceeded or AssertionError for wrong replicas."""
+    count = options.autoscalers or AUTOSCALERS
+    with adapter_environment(count, SCRAPE_SECONDS, with_pods=True) as found:
+        report(f"logs: {found.bench.directory}; {count} autoscalers")
+        found.bench.apply_crds()
+        found.bench.cluster.apply(*_leases())
+        found.bench.targets.replace_autoscalers(LOAD_AUTOSCALER)
+        rounds: list[Round] = []
+        for number in range(options.rounds):
+            for program in options.programs or REPLICAS:
+                figures = _turn(found, program, max(options.seconds, SECONDS_MIN))
+                report(f"{program}: {shown(figures)}")
+                case = f"{count} autoscalers, {3 * count} pods"
+                rounds.append(Round(case=case, program=program, number=number, figures=figures))
+    return Result(
+        benchmark="scaler_shards",
+        setting={"rounds": options.rounds, "period s": PERIOD_SECONDS},
+        reference=ONE,
+        rounds=tuple(rounds),
+    )
+
+
+def _turn(found: AdapterEnvironment, program: str, seconds: float) -> Figures:
+    targets, count = found.bench.targets, found.count
+    deadline_seconds = DEADLINE_SECONDS + count / AUTOSCALERS_PER_SECOND_MIN
+    targets.reset()
+    with _replicas(found, REPLICAS[program]) as replicas:
+        until(
+            targets.have_expected_replicas,
+            what=f"{program} to scale every target",
+            deadline_seconds=deadline_seconds,
+            # Reading all targets must not take a large part of the machine.
+            every_seconds=max(0.5, count / 1000),
+        )
+        enough = replicas.reconciles() + 2 * count
+        until(
+            lambda: replicas.reconciles() >= enough,
+            what=f"{program} to reconcile again",
+            deadline_seconds=deadline_seconds,
+            every_seconds=1.0,
+        )
+        figures = _measured(found, replicas, seconds)
+        assert targets.have_expected_replicas(), f"{program} changed correct replicas"
+    targets.check_statuses()
+    return figures
+
+
+def _measured(found: AdapterEnvironment, replicas: "_Replicas", seconds: float) -> Figures:
+    pids = {
+        "apiserver_cores": (found.bench.cluster.components["kube-apiserver"].pid,),
+        "adapter_cores": (found.adapter.process.process.pid,),
+        "own_cores": replicas.pids,
+    }
+
+    def cpu_seconds() -> dict[str, float]:
+        return {name: sum(map(proc.cpu_seconds, some)) for name, some in pids.items()}
+
+    reconciles, delays, spent = replicas.reconciles(), replicas.delays(), cpu_seconds()
+    elapse(seconds)
+    cores = {name: (each - spent[name]) / seconds for name, each in cpu_seconds().items()}
+    memory = [proc.rss_mib(pid) for pid in replicas.pids]
+    return {
+        "reconciles_per_second": (replicas.reconciles() - reconciles) / seconds,
+        "delay_p99_seconds": quantile(delays, replicas.delays(), 0.99),
+        **cores,
+        "rss_mib": sum(memory),
+        "rss_mib_max": max(memory),
+    }
+
+
+class _Replicas:
+    """Running scalers."""
+
+    def __init__(self, found: AdapterEnvironment, programs: list[LoadlineProcess]) -> None:
+        self._tls = found.bench.targets.tls
+        self._ports = [each.port for each in programs]
+        self.pids = tuple(each.process.pid for each in programs)
+
+    def total(self, metric: str) -> float:
+        return sum(scrape.total(port, metric, tls=self._tls) for port in self._ports)
+
+    def reconciles(self) -> float:
+        return self.total("loadline_scaler_reconciliations_total")
+
+    def delays(self) -> dict[str, float]:
+        found: Counter[str] = Counter()
+        for port in self._ports:
+            found.update(scrape.by_label(port, DELAY_BUCKETS, "le", tls=self._tls))
+        return dict(found)
+
+
+@contextmanager
+def _replicas(found: AdapterEnvironment, count: int) -> Iterator[_Replicas]:
+    flags = (*found.scaler_flags, *FLAGS, *(("--sharding",) if count > 1 else ()))
+    with ExitStack() as stack:
+        programs = [stack.enter_context(found.bench.start_scaler(*flags)) for _ in range(count)]
+        replicas = _Replicas(found, programs)
+        if count > 1:
+            until(
+                lambda: replicas.total("loadline_scaler_shards_owned") == SHARDS,
+                what="every shard to be owned",
+                deadline_seconds=DEADLINE_SECONDS,
+            )
+        yield replicas
+
+
+def _leases() -> Iterator[dict[str, object]]:
+    """What the chart grants with `sharding.enabled`."""
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "bench-leases"}}
+    rule = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]}
+    yield {**role, "kind": "ClusterRole", "rules": [rule]}
+    subject = {"kind": "ServiceAccount", "name": SCALER_ACCOUNT, "namespace": NAMESPACE}
+    reference = {
+        "apiGroup": "rbac.authorization.k8s.io",
+        "kind": "ClusterRole",
+        "name": "bench-leases",
+    }
+    yield {**role, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [subject]}
