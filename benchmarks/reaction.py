@@ -31,6 +31,7 @@ AUTOSCALERS, PERIOD_SECONDS, SCRAPE_SECONDS = 500, 15.0, 5.0
 SETTLED_SECONDS = 20.0
 STEADY_SECONDS = 15.0
 DEADLINE_SECONDS = 60.0
+AUTOSCALERS_PER_SECOND_MIN = 50
 THROUGH_KUBE_APISERVER, DIRECT, STREAMED = (
     "through kube-apiserver",
     "directly from the adapter",
@@ -72,6 +73,7 @@ class Measurement:
         self._environment = environment
         self.bench, self.adapter = environment.bench, environment.adapter
         self.load, self.count = environment.load, environment.count
+        self._deadline_seconds = DEADLINE_SECONDS + self.count / AUTOSCALERS_PER_SECOND_MIN
 
     def turn(self, program: str) -> Figures:
         """Start the scaler, let it scale to the values of the start, measure, double, and wait for the replicas."""
@@ -94,7 +96,7 @@ class Measurement:
             until(
                 self.bench.targets.have_expected_replicas,
                 what="every target to have its replicas",
-                deadline_seconds=DEADLINE_SECONDS,
+                deadline_seconds=self._deadline_seconds,
             )
             elapse(SETTLED_SECONDS)
             steady = self._steady(scaler.process.pid, scaler.port)
@@ -136,7 +138,7 @@ class Measurement:
             params = {"resourceVersion": version}
             watching = asyncio.create_task(self._watched(client, params, reached))
             self.load.double()
-            async with asyncio.timeout(DEADLINE_SECONDS):
+            async with asyncio.timeout(self._deadline_seconds):
                 await watching
         finally:
             await client.close()
