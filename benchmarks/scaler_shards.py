@@ -24,6 +24,7 @@ SCRAPE_SECONDS = 15.0
 SECONDS_MIN = 2 * PERIOD_SECONDS
 DEADLINE_SECONDS = 300.0
 AUTOSCALERS_PER_SECOND_MIN = 30
+EVENTS_PAUSE_SECONDS = 5.0
 ONE, THREE = "one replica", "three replicas with shards"
 REPLICAS = {ONE: 1, THREE: 3}
 # Reading the series of all autoscalers would cost more than everything else.
@@ -77,10 +78,28 @@ def _turn(found: AdapterEnvironment, program: str, seconds: float) -> Figures:
             deadline_seconds=deadline_seconds,
             every_seconds=1.0,
         )
+        _wait_for_events(found, deadline_seconds)
         figures = _measured(found, replicas, seconds)
         assert targets.have_expected_replicas(), f"{program} changed correct replicas"
     targets.check_statuses()
     return figures
+
+
+def _wait_for_events(found: AdapterEnvironment, deadline_seconds: float) -> None:
+    """Those of the scales are written at a limited rate, long after the scales."""
+    port, counts = int(found.bench.cluster.api_url.rsplit(":", 1)[1]), [-1.0]
+
+    def are_written() -> bool:
+        metric, having = "apiserver_request_total", ('resource="events"',)
+        counts.append(scrape.total(port, metric, having=having, tls=found.bench.targets.tls))
+        return counts[-1] == counts[-2]
+
+    until(
+        are_written,
+        what="the events to be written",
+        deadline_seconds=deadline_seconds,
+        every_seconds=EVENTS_PAUSE_SECONDS,
+    )
 
 
 def _measured(found: AdapterEnvironment, replicas: "_Replicas", seconds: float) -> Figures:

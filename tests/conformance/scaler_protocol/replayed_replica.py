@@ -79,6 +79,12 @@ class Watches:
     async def synced(self):
         pass
 
+    async def hold(self, shards):
+        pass
+
+    def holds(self, namespace):
+        return True
+
     def is_complete(self, namespace):
         return True
 
