@@ -1,10 +1,13 @@
 """Who has written which scale, from kube-apiserver's audit log."""
 
 import datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from testbed.waiting import DeadlineExceeded, until
 
 POLICY = """
 apiVersion: audit.k8s.io/v1
@@ -56,6 +59,23 @@ class AuditLog:
             ),
             key=lambda write: write.at_unix_seconds,
         )
+
+    def has_scales(self, namespace: str, replicas: Sequence[int]) -> list[ScaleWrite]:
+        """Wait until these are the replicas of all successful writes in a namespace: a scale can be read before it is in the log.
+
+        Raises `DeadlineExceeded`.
+        """
+
+        def written() -> list[ScaleWrite]:
+            found = self.scale_writes(namespace)
+            seen[:] = [each.replicas for each in found]
+            return found if seen == list(replicas) else []
+
+        seen: list[int] = []
+        try:
+            return until(written, what=f"the scales of {namespace} to be {list(replicas)}")
+        except DeadlineExceeded as error:
+            raise DeadlineExceeded(f"{error}; they are {seen}") from error
 
 
 def _scale_write(event: dict[str, Any]) -> ScaleWrite:

@@ -254,9 +254,15 @@ def begin(site: Site, fleets: list[Fleet], version: Version) -> None:
 
 def check(fleet: Fleet) -> None:
     """Nothing was scaled that the load does not ask for, no condition has changed, and nothing has failed."""
-    lasted_seconds = fleet.expect_end_of_window() or WINDOW_SECONDS
-    assert -EARLY_SECONDS <= lasted_seconds - WINDOW_SECONDS <= LATE_SECONDS
-    assert fleet.written() == fleet.expected
+
+    def has_written_what_was_expected() -> bool:
+        lasted_seconds = fleet.expect_end_of_window() or WINDOW_SECONDS
+        assert -EARLY_SECONDS <= lasted_seconds - WINDOW_SECONDS <= LATE_SECONDS
+        assert fleet.written() == fleet.expected
+        return True
+
+    # A scale can be read before it is in the audit log.
+    until(has_written_what_was_expected, what="the expected scales", deadline_seconds=10)
     for name, shown in fleet.shown().items():
         assert shown == fleet.settled[name], name
 
