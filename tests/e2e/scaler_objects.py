@@ -127,7 +127,15 @@ class Workspace:
             for each in self.status().get("conditions", [])
         }
 
-    def has_condition(self, kind: str, status: str, reason: str, message_begins: str = "") -> str:
+    def has_condition(
+        self,
+        kind: str,
+        status: str,
+        reason: str,
+        message_begins: str = "",
+        *,
+        deadline_seconds: float = 30.0,
+    ) -> str:
         """Wait for the condition; returns its message."""
 
         def has() -> str:
@@ -136,7 +144,8 @@ class Workspace:
             assert found[2].startswith(message_begins), found
             return found[2]
 
-        return until(has, what=f"condition {kind}={status}/{reason}")
+        what = f"condition {kind}={status}/{reason}"
+        return until(has, what=what, deadline_seconds=deadline_seconds)
 
     def events(self) -> list[Json]:
         path = f"/api/v1/namespaces/{self.namespace}/events"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from testbed.programs import REPOSITORY
 
-DEADLINE_SECONDS = 240
-# 07:45 to 10:15, two and a half minutes of compressed time in each real second.
-HOURS = ("--begin=7.75", "--normal=0.75", "--shifted=1", "--returned=0.75", "--speed=150")
+DEADLINE_SECONDS = 480
+# 07:45 to 10:15. Each real second is 75 compressed ones: at 150, a machine that is busy with other tests does not keep up.
+HOURS = ("--begin=7.75", "--normal=0.75", "--shifted=1", "--returned=0.75", "--speed=75")
 
 
 def test_the_forecast_adds_ahead_is_suspended_by_a_shift_and_acts_again(tmp_path: Path):
