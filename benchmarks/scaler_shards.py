@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 from benchmarks.instruments import proc, scrape
 from benchmarks.instruments.adapter_environment import AdapterEnvironment, adapter_environment
-from benchmarks.instruments.bench_targets import LOAD_AUTOSCALER, NAMESPACE, SCALER_ACCOUNT
+from benchmarks.instruments.bench_targets import LOAD_AUTOSCALER
 from benchmarks.instruments.figures import Figures, Result, Round
 from benchmarks.measurement_options import Options, Report
 from benchmarks.scaler_hanging_metric import DELAY_BUCKETS, quantile
@@ -42,7 +42,6 @@ def run(options: Options, report: Report) -> Result:
     with adapter_environment(count, SCRAPE_SECONDS, with_pods=True) as found:
         report(f"logs: {found.bench.directory}; {count} autoscalers")
         found.bench.apply_crds()
-        found.bench.cluster.apply(*_leases())
         found.bench.targets.replace_autoscalers(LOAD_AUTOSCALER)
         rounds: list[Round] = []
         for number in range(options.rounds):
@@ -159,17 +158,3 @@ def _replicas(found: AdapterEnvironment, count: int) -> Iterator[_Replicas]:
                 deadline_seconds=DEADLINE_SECONDS,
             )
         yield replicas
-
-
-def _leases() -> Iterator[dict[str, object]]:
-    """What the chart grants with `sharding.enabled`."""
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "bench-leases"}}
-    rule = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]}
-    yield {**role, "kind": "ClusterRole", "rules": [rule]}
-    subject = {"kind": "ServiceAccount", "name": SCALER_ACCOUNT, "namespace": NAMESPACE}
-    reference = {
-        "apiGroup": "rbac.authorization.k8s.io",
-        "kind": "ClusterRole",
-        "name": "bench-leases",
-    }
-    yield {**role, "kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [subject]}

@@ -262,6 +262,7 @@ def _account() -> Iterator[dict[str, Any]]:
         (["external.metrics.k8s.io"], ["*"], ["list"]),
         (["custom.metrics.k8s.io"], ["*"], ["get"]),
         (["metrics.k8s.io"], ["pods"], ["list"]),
+        (["coordination.k8s.io"], ["leases"], ["*"]),
     ]
     yield {
         "apiVersion": "v1",

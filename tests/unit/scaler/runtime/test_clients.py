@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web
@@ -29,6 +30,19 @@ async def clients_of(server: str) -> Clients:
     return Clients.over(Connection(source, await source.read(), user_agent="test"))
 
 
+@asynccontextmanager
+async def serving(respond):
+    """The address of a server that responds so to every request."""
+    runner = web.ServerRunner(web.Server(respond), shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
 @pytest.fixture
 async def server():
     """Watches that never end, a metrics API that is busy, and an answer to anything else."""
@@ -43,14 +57,8 @@ async def server():
             return web.Response(status=429, headers={"Retry-After": "60"})
         return web.Response(text="ok")
 
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", respond)
-    runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    await runner.cleanup()
+    async with serving(respond) as address:
+        yield address
 
 
 async def test_more_watches_than_a_pool_holds_leave_connections_for_the_rest(server):
@@ -94,26 +102,21 @@ async def test_large_metrics_are_read_one_after_the_other_and_small_ones_at_once
         await ends.wait()
         return response
 
-    server = web.Server(respond)
-    runner = web.ServerRunner(server, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    source = FixedAccess(f"http://127.0.0.1:{runner.addresses[0][1]}")
-    budget = ObservedBudget(1_000, response_bytes_max=5_000, free_bytes=100)
-    client = MetricsClient(Connection(source, await source.read(), user_agent="test"), budget)
-    try:
-        async with asyncio.timeout(20):
-            large = [asyncio.create_task(client.get("/large")) for _ in range(5)]
-            await budget.taken.wait()
-            assert await client.get("/small") == b"small"
-            assert budget.used_bytes <= 4_000
-            ends.set()
-            assert [len(each) for each in await asyncio.gather(*large)] == [4_000] * 5
-        assert budget.used_bytes == 0
-    finally:
-        await client.close()
-        await runner.cleanup()
+    async with serving(respond) as address:
+        source = FixedAccess(address)
+        budget = ObservedBudget(1_000, response_bytes_max=5_000, free_bytes=100)
+        client = MetricsClient(Connection(source, await source.read(), user_agent="test"), budget)
+        try:
+            async with asyncio.timeout(20):
+                large = [asyncio.create_task(client.get("/large")) for _ in range(5)]
+                await budget.taken.wait()
+                assert await client.get("/small") == b"small"
+                assert budget.used_bytes <= 4_000
+                ends.set()
+                assert [len(each) for each in await asyncio.gather(*large)] == [4_000] * 5
+            assert budget.used_bytes == 0
+        finally:
+            await client.close()
 
 
 async def test_a_compressed_response_of_a_metrics_api_is_not_read():
@@ -122,17 +125,13 @@ async def test_a_compressed_response_of_a_metrics_api_is_not_read():
         body = gzip.compress(bytes(50_000_000))
         return web.Response(body=body, headers={"Content-Encoding": "gzip"})
 
-    runner = web.ServerRunner(web.Server(respond), shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    clients = await clients_of(f"http://127.0.0.1:{runner.addresses[0][1]}")
-    try:
-        with pytest.raises(Unavailable, match="the response is compressed"):
-            await clients.metrics.get("/apis/external.metrics.k8s.io/v1beta1/x")
-    finally:
-        await clients.close()
-        await runner.cleanup()
+    async with serving(respond) as server:
+        clients = await clients_of(server)
+        try:
+            with pytest.raises(Unavailable, match="the response is compressed"):
+                await clients.metrics.get("/apis/external.metrics.k8s.io/v1beta1/x")
+        finally:
+            await clients.close()
 
 
 async def test_a_busy_metrics_api_has_failed_at_once(server):
