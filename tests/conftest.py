@@ -63,7 +63,6 @@ LONG_MODULES = (
     "test_backtest",
     "test_scaler_faults",
     "test_kubectl_plugin",
-    "test_compressed_day",
     "test_hostile_clients",
     "test_scaler_in_place",
     "test_scaler_and_metrics_apis",

@@ -118,5 +118,18 @@ SOURCES: Final = (
         turn_seconds=400.0,
         processors=PROCESSORS,
     ),
+    Source(
+        name="compressed day",
+        # 07:45 to 10:45. Each real second is 75 compressed ones: at 150, two busy processors do not keep up.
+        command=(
+            *_PYTHON,
+            *("benchmarks.compressed_day", "--begin=7.75", "--normal=0.75", "--shifted=1"),
+            *("--returned=1.25", "--speed=75"),
+        ),
+        numbers=1,
+        turn_seconds=240.0,
+        processors=PROCESSORS,
+        weight=0.25,
+    ),
     *(_properties(each) for each in ("adapter", "kubectl_loadline", "scaler", "wire")),
 )

@@ -21,6 +21,11 @@ SEEDS_WITH_STREAMS = 4
 CHUNK = 10
 
 
+def flags(source: str) -> str:
+    """Those in the name of a source, as in `simulation --hpas --shards`."""
+    return " ".join(each.removeprefix("--") for each in source.split()[1:])
+
+
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
 def test_no_fault_makes_a_wrong_scale(first: int) -> None:
     assert failing(range(first, first + CHUNK), scenarios="") == ""
@@ -60,16 +65,12 @@ def test_no_added_fault_makes_a_wrong_scale(scenarios: str) -> None:
     assert failing(range(SEEDS_WITH_ADDED_FAULTS), scenarios=scenarios) == ""
 
 
-def test_no_seed_that_failed_once_fails_again() -> None:
-    regressions = recorded("simulation")
-    assert [failing([int(each.case)], scenarios=flags(each.source)) for each in regressions] == [
-        "" for _ in regressions
-    ]
-
-
-def flags(source: str) -> str:
-    """Those in the name of a source, as in `simulation --hpas --shards`."""
-    return " ".join(each.removeprefix("--") for each in source.split()[1:])
+@pytest.mark.parametrize(
+    ("scenarios", "seed"),
+    [(flags(each.source), int(each.case)) for each in recorded("simulation")],
+)
+def test_no_seed_that_failed_once_fails_again(scenarios: str, seed: int) -> None:
+    assert failing([seed], scenarios=scenarios) == ""
 
 
 def failing(seeds: Iterable[int], *, scenarios: str) -> str:
