@@ -6,7 +6,7 @@ from tests.simulation.api_server import proposal
 from tests.simulation.creations import created
 from tests.simulation.end_invariants import INVARIANTS
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
-from tests.simulation.invariants import Run, Violation
+from tests.simulation.invariants import Run, Violation, is_awaited
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.metrics_apis import EXTERNAL
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan
@@ -49,7 +49,7 @@ def zero_after_cooldown(run: Run) -> Iterator[Violation]:
             each.at
             for each in run.journal.measurements
             if each.target == plan.key and each.group == EXTERNAL
-            and since < each.at < written.sent_at
+            and since < each.at < written.sent_at and is_awaited(run, plan, each)
             and (each.value is None or each.value > (fields.activation or 0))
             and each.process == written.process
         ]  # fmt: skip
@@ -72,7 +72,7 @@ def zero_without_load(run: Run) -> Iterator[Violation]:
             each
             for each in run.journal.measurements
             if each.target == plan.key and each.process == written.process
-            and each.at <= written.sent_at
+            and each.at <= written.sent_at and is_awaited(run, plan, each)
         ]  # fmt: skip
         if last and last[-1].value is not None and last[-1].value <= (fields.activation or 0):
             what = f"has a load of {last[-1].value:g} only"
@@ -176,7 +176,11 @@ def _wanted(run: Run, written: ScaleWritten, plan: AutoscalerPlan) -> int | None
     for each in run.journal.measurements:
         if each.at > written.sent_at:
             break
-        if each.target == plan.key and each.process == written.process:
+        if (
+            each.target == plan.key
+            and each.process == written.process
+            and is_awaited(run, plan, each)
+        ):
             last = each
     if last is None or last.value is None or last.at < written.sent_at - run.period_of(plan):
         return None

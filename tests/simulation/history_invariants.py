@@ -16,7 +16,7 @@ from tests.simulation.api_server import proposal
 from tests.simulation.clock_skew import SKEW_SECONDS, Skew, Skews
 from tests.simulation.creations import created, known_by, remembered_changes
 from tests.simulation.faults import Fault
-from tests.simulation.invariants import Run, Violation, deadline_seconds
+from tests.simulation.invariants import Run, Violation, is_awaited
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.liveness_invariants import INVARIANTS
 from tests.simulation.lost_memories import lost_memories
@@ -91,7 +91,7 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         and not each.is_streamed
         and _owner(run, each) in ("", each.process)
         and not run.may_have_rival(each.target, each.at)
-        and each.at - each.sent_at < deadline_seconds(run, plan)
+        and is_awaited(run, plan, each)
     ]
     found = []
     for process, life in groupby(measured, key=lambda each: each.process):

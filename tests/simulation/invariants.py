@@ -248,6 +248,11 @@ def deadline_seconds(run: Run, plan: AutoscalerPlan) -> float:
     return max(5.0, run.period_of(plan) * 2 / 3)
 
 
+def is_awaited(run: Run, plan: AutoscalerPlan, measured: Measurement) -> bool:
+    """Whether a reconcile still waited for this response."""
+    return measured.at - measured.sent_at < deadline_seconds(run, plan)
+
+
 def within_bounds(run: Run) -> Iterator[Violation]:
     """Never outside the effective bounds."""
     for written in run.journal.scales:
@@ -297,6 +302,7 @@ def on_good_values(run: Run) -> Iterator[Violation]:
     for written in run.journal.scales:
         if run.is_forced(written):
             continue
+        plan = run.plan_of(written.target)
         values = {}
         for each in run.journal.measurements:
             if each.at > written.sent_at:
@@ -305,10 +311,11 @@ def on_good_values(run: Run) -> Iterator[Violation]:
                 each.process == written.process
                 and each.target == written.target
                 and each.at > written.sent_at - oldest
+                and is_awaited(run, plan, each)
                 and not _is_for_next_reconcile(run, each, written)
             ):
                 values[each.group] = each.value
-        groups = run.plan_of(written.target).groups
+        groups = plan.groups
         good = [
             group
             for group in groups
