@@ -11,7 +11,7 @@ from cachetools import LRUCache
 
 MIB: Final = 1024 * 1024
 
-CACHES_BYTES: Final = 464 * MIB
+CACHES_BYTES: Final = 512 * MIB
 """The budget for the sum of the shares."""
 
 REQUESTS_BYTES: Final = 144 * MIB
@@ -27,8 +27,8 @@ REVIEWS_BYTES: Final = 48 * MIB
 CONNECTIONS_BYTES: Final = 32 * MIB
 """What `wire.serving.connection_shares` lets clients take whose certificate is not verified: 16 MiB for those that are
 authenticated, 8 for all others, which were measured to take more than the estimate."""
-STREAMS_BYTES: Final = 48 * MIB
-"""What is watched, with the newest responses: 20,000 requests."""
+STREAMS_BYTES: Final = 96 * MIB
+"""What is watched, with the newest responses: 40,000 requests."""
 WIDE_QUERIES_BYTES: Final = 36 * MIB
 """4,096 wide queries, and 100,000 namespaces in them."""
 

@@ -107,7 +107,7 @@ class _Server:
             on_crash=telemetry.CRASHES.inc,
             on_refusal=telemetry.count_refusal,
             version=self._version,
-            offers=(offers.METRIC_STREAM, offers.EXPLAIN),
+            offers=(offers.METRIC_STREAM, offers.LARGE_METRIC_STREAM, offers.EXPLAIN),
             paths=lambda: served_paths(self._parts.answers.active),
             ready=self._checks(),
             background=self._parts.tasks,

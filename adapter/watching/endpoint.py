@@ -8,7 +8,7 @@ waits to be sent is at most the newest response of each path; a client that does
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from http import HTTPStatus
 from typing import Final
 
@@ -283,14 +283,7 @@ class _Stream:
     async def _send_changes(self, evaluated: frozenset[int]) -> None:
         responses: list[StreamedResponse] = []
         size = 0
-        for number, refused in self._invalid.items():
-            responses.append(_refusal(number, refused))
-        self._invalid.clear()
-        # Those that were refused are not evaluated. The client may stop some meanwhile.
-        for number, path in tuple(self._paths.items()):
-            response = path.unsent(number, number in evaluated)
-            if response is None:
-                continue
+        for response in self._unsent(evaluated):
             responses.append(response)
             size += len(bytes(response.body))
             if size >= UPDATE_BYTES:
@@ -298,6 +291,16 @@ class _Stream:
                 responses, size = [], 0
         if responses:
             await self._socket.send_bytes(encode(StreamUpdate(responses=tuple(responses))))
+
+    def _unsent(self, evaluated: frozenset[int]) -> Iterator[StreamedResponse]:
+        invalid, self._invalid = self._invalid, {}
+        for number, refused in invalid.items():
+            yield _refusal(number, refused)
+        # Those that were refused are not evaluated. The client may stop some meanwhile.
+        for number, path in tuple(self._paths.items()):
+            response = path.unsent(number, number in evaluated)
+            if response is not None:
+                yield response
 
     async def _check_rights(self) -> None:
         """Refuse the paths that may no longer be read, and those for which that cannot be reviewed, as a GET is refused then."""

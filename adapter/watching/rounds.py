@@ -61,6 +61,9 @@ SLICE_SECONDS: Final = 0.005
 BUSY_RATIO: Final = 0.25
 """The part of the CPU time of the process that rounds may take, roughly: with very many requests they follow each other more slowly."""
 PAUSE_SECONDS_MAX: Final = 3.0
+CONFIRMED_SECONDS: Final = 4.5
+"""A client uses a response for at most 5 s after the beginning of the last round that has ended, so pauses are shorter if the next round can
+end within that time."""
 
 log = logging.getLogger(__name__)
 
@@ -190,14 +193,15 @@ class Rounds:
             began_at, busy_before = self._monotonic(), self._busy_seconds()
             await self.round()
             busy_seconds = self._busy_seconds() - busy_before
-            telemetry.ROUND_SECONDS.observe(self._monotonic() - began_at)
+            round_seconds = self._monotonic() - began_at
+            telemetry.ROUND_SECONDS.observe(round_seconds)
             due_at = min(
                 began_at + self._period_seconds,
                 self._next_samples(began_at + PERIOD_SECONDS_MIN),
             )
             left_seconds = due_at - self._monotonic()
             pause_seconds = max(left_seconds, busy_seconds * (1 / BUSY_RATIO - 1))
-            await asyncio.sleep(min(PAUSE_SECONDS_MAX, max(0.0, pause_seconds)))
+            await asyncio.sleep(min(_pause_seconds_max(round_seconds), max(0.0, pause_seconds)))
 
     async def round(self) -> None:
         """Evaluate everything once."""
@@ -356,6 +360,12 @@ class _Steps(AnswerObserver):
     def _wait_for(self, source: Source) -> None:
         self._sources.check(source, self._monotonic())
         self.source = source
+
+
+def _pause_seconds_max(round_seconds: float) -> float:
+    """After a round that took so long, if the next one takes as long."""
+    left_seconds = CONFIRMED_SECONDS - 2 * round_seconds
+    return PAUSE_SECONDS_MAX if left_seconds < 0 else min(PAUSE_SECONDS_MAX, left_seconds)
 
 
 def too_large() -> StatusError:

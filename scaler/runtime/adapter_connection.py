@@ -121,6 +121,12 @@ class AdapterConnections:
         """A client of an adapter that streams metrics; of the first one by name, if there are several."""
         return self._offering(METRIC_STREAM, is_assumed=self._options.streams == ALWAYS)
 
+    def offers(self, client: AdapterClient, name: str) -> bool:
+        """Whether the adapter of this client has said that it offers this (`wire.api.offers`)."""
+        return any(
+            each.client is client and each.offers(name) for each in self._connections.values()
+        )
+
     def explaining(self) -> AdapterClient | None:
         """A client of an adapter that explains its metrics."""
         return self._offering(EXPLAIN, is_assumed=self._options.service is not None)

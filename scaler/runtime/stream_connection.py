@@ -12,7 +12,8 @@ from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.adapter_connection import AdapterConnections
 from scaler.runtime.service_connection import AdapterClient
 from scaler.runtime.websocket import WebSocket
-from wire.api.metric_stream import PATH, decode_update
+from wire.api.metric_stream import PATH, PATHS_MAX, PATHS_MAX_BY_DEFAULT, decode_update
+from wire.api.offers import LARGE_METRIC_STREAM
 from wire.api.status import StatusError, Unavailable
 from wire.process.backoff import Backoff, BackoffLimits
 from wire.process.problem_log import ProblemLog
@@ -49,7 +50,7 @@ class StreamConnection:
             client = await self._adapter.connected(self._adapter.streaming)
             try:
                 async with client.websocket(PATH) as socket:
-                    self._stream.opened(self._served_by(client))
+                    self._stream.opened(self._served_by(client), paths_max=self._paths_max(client))
                     self._telemetry.stream_connected.set(1)
                     self._problem.set(None)
                     backoff.reset()
@@ -64,6 +65,10 @@ class StreamConnection:
                 self._telemetry.stream_connected.set(0)
                 self._telemetry.streamed_metrics.set(0)
             await asyncio.sleep(backoff.next_seconds())
+
+    def _paths_max(self, client: AdapterClient) -> int:
+        is_large = self._adapter.offers(client, LARGE_METRIC_STREAM)
+        return PATHS_MAX if is_large else PATHS_MAX_BY_DEFAULT
 
     async def _exchange(self, client: AdapterClient, socket: WebSocket) -> None:
         """Send and receive until one of both fails, which it raises, or the direct connection ends."""

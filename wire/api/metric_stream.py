@@ -12,8 +12,10 @@ from wire.api import kube_json
 
 PATH: Final = "/watch/metrics"
 
-PATHS_MAX: Final = 20_000
-"""What one client may watch."""
+PATHS_MAX: Final = 50_000
+"""What one client may watch. An adapter ends the stream of one that watches more."""
+PATHS_MAX_BY_DEFAULT: Final = 20_000
+"""The same of an adapter that does not offer `wire.api.offers.LARGE_METRIC_STREAM`."""
 REQUEST_BYTES_MAX: Final = 1 << 20
 """Of a client's message."""
 

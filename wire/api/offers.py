@@ -12,6 +12,8 @@ from wire.api import kube_json
 
 METRIC_STREAM: Final = "loadline.io/metric-stream/v1"
 """The messages of `wire.api.metric_stream`."""
+LARGE_METRIC_STREAM: Final = "loadline.io/large-metric-stream/v1"
+"""A client of the stream may watch `wire.api.metric_stream.PATHS_MAX` paths, instead of `PATHS_MAX_BY_DEFAULT`."""
 EXPLAIN: Final = "loadline.io/explain/v1"
 """The query of a metric, at `/debug/explain`."""
 

@@ -56,6 +56,7 @@ class MetricStream:
         self._monotonic = monotonic
         self._serves: Callable[[str], bool] = lambda _: False
         self._is_open = False
+        self._paths_max = PATHS_MAX
         self._as_of_seconds = float("-inf")
         self._paths: dict[str, _Path] = {}
         self._path_of: dict[int, str] = {}
@@ -76,10 +77,11 @@ class MetricStream:
         """How many paths have one."""
         return self._with_response
 
-    def opened(self, serves: Callable[[str], bool]) -> None:
-        """A connection is open. `serves`: whether its server is the one for this path now."""
+    def opened(self, serves: Callable[[str], bool], *, paths_max: int = PATHS_MAX) -> None:
+        """A connection is open. `serves`: whether its server is the one for this path now. `paths_max`: how many it lets a client watch."""
         self.closed()
         self._is_open = True
+        self._paths_max = paths_max
         self._serves = serves
 
     def closed(self) -> None:
@@ -94,7 +96,7 @@ class MetricStream:
 
     def watch(self, path: str) -> None:
         """A GET of this path was sent: watch it, if the stream can."""
-        if not self._is_open or path in self._paths or len(self._paths) >= PATHS_MAX:
+        if not self._is_open or path in self._paths or len(self._paths) >= self._paths_max:
             return
         if len(path) > REQUEST_BYTES_MAX // 2 or not self._serves(path):
             return

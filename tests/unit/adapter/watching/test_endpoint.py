@@ -16,6 +16,7 @@ from adapter.watching.rounds import WATCHED_BYTES, Rounds
 from tests.unit.adapter.watching.test_rounds import FakeAnswers, document, request
 from wire.api.metric_stream import (
     PATH,
+    PATHS_MAX,
     StreamRequest,
     WatchedPath,
     decode_update,
@@ -243,6 +244,21 @@ async def test_a_client_that_does_not_follow_the_protocol_is_disconnected(adapte
     before = ended("protocol")
     async with adapter.client() as client:
         await client.socket.send_bytes(b"not JSON")
+        message = await client.socket.receive(timeout=5)
+        assert message.type is aiohttp.WSMsgType.CLOSE
+    assert ended("protocol") == before + 1
+
+
+async def test_a_client_that_watches_too_many_paths_is_disconnected(adapter):
+    before = ended("protocol")
+    half = PATHS_MAX // 2
+    async with adapter.client() as client:
+        await client.send(**{f"_{each}": "/" for each in range(1, half)})
+        await client.send(_0=QUEUE, **{f"_{each}": "/" for each in range(half, PATHS_MAX)})
+        _, found = await client.round(watched=1)
+        assert len(found) == PATHS_MAX
+        await client.send(**{f"_{each}": "/" for each in range(1, half)})
+        await client.send(**{f"_{each}": "/" for each in range(half, PATHS_MAX + 1)})
         message = await client.socket.receive(timeout=5)
         assert message.type is aiohttp.WSMsgType.CLOSE
     assert ended("protocol") == before + 1

@@ -260,27 +260,38 @@ async def test_what_is_watched_during_a_round_is_evaluated_in_the_next_one():
 
 
 @pytest.mark.parametrize(
-    ("busy_seconds", "expected_seconds"),
+    ("round_seconds", "busy_seconds", "expected_seconds"),
     [
-        pytest.param(0.01, 1.1, id="the period"),
-        pytest.param(0.5, 1.5, id="three times the CPU time of the round"),
-        pytest.param(10.0, PAUSE_SECONDS_MAX, id="the longest pause"),
+        pytest.param(0.0, 0.01, 1.1, id="the period"),
+        pytest.param(0.0, 0.5, 1.5, id="three times the CPU time of the round"),
+        pytest.param(0.0, 10.0, PAUSE_SECONDS_MAX, id="the longest pause"),
+        pytest.param(
+            1.75, 1.75, 1.75 + 1.0, id="what the next round needs to confirm responses in time"
+        ),
+        pytest.param(
+            3.0, 3.0, 3.0 + PAUSE_SECONDS_MAX, id="the next round cannot confirm them in time"
+        ),
     ],
 )
 def test_rounds_that_take_much_cpu_time_follow_each_other_more_slowly(
-    busy_seconds, expected_seconds
+    round_seconds, busy_seconds, expected_seconds
 ):
     busy = iter([0.0, busy_seconds, 0.0, busy_seconds])
     began = []
 
     async def answer(*_):
         began.append(asyncio.get_running_loop().time())
+        await virtual_time.passes(round_seconds)
         return document("1")
 
     async def scenario():
         loop = asyncio.get_running_loop()
         rounds = Rounds(
-            answer, period_seconds=1.1, monotonic=loop.time, busy_seconds=lambda: next(busy)
+            answer,
+            period_seconds=1.1,
+            answer_seconds=10.0,
+            monotonic=loop.time,
+            busy_seconds=lambda: next(busy),
         )
         rounds.watch(request())
         rounds.join(Client())

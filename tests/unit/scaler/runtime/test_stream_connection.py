@@ -10,7 +10,16 @@ from scaler.cluster.metrics.metric_stream import MetricStream
 from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.clients import MetricsClient, metrics_budget
 from scaler.runtime.stream_connection import StreamConnection
-from wire.api.metric_stream import PATH, StreamedResponse, StreamUpdate, decode_request, encode
+from wire.api.metric_stream import (
+    PATH,
+    PATHS_MAX,
+    PATHS_MAX_BY_DEFAULT,
+    StreamedResponse,
+    StreamUpdate,
+    decode_request,
+    encode,
+)
+from wire.api.offers import LARGE_METRIC_STREAM
 from wire.kube.cluster_access import ClusterAccess
 from wire.kube.connection import Connection
 
@@ -33,12 +42,16 @@ class World:
         self.refusal = 0
         self.location = ""
         self.client = None
+        self.offered = set()
         self.stream = MetricStream(asyncio.get_running_loop().time)
         self.telemetry = Telemetry()
         self.connection = StreamConnection(self, self.stream, self.telemetry)
 
     def streaming(self):
         return self.client
+
+    def offers(self, client, name):
+        return client is self.client and name in self.offered
 
     async def connected(self, client_of):
         await self.becomes(lambda: client_of() is not None)
@@ -111,6 +124,19 @@ async def test_a_watched_metric_has_its_response(world):
     assert world.is_open
     assert world.watched == [METRIC]
     assert world.tokens == ["Bearer secret"]
+
+
+@pytest.mark.parametrize(
+    ("offered", "expected"),
+    [((), PATHS_MAX_BY_DEFAULT), ((LARGE_METRIC_STREAM,), PATHS_MAX)],
+    ids=["not offered", "offered"],
+)
+async def test_more_paths_are_watched_only_of_an_adapter_that_offers_it(world, offered, expected):
+    world.offered.update(offered)
+    await world.becomes(world.has_response)
+    for number in range(expected):
+        world.stream.watch(f"{METRIC}_{number}")
+    assert len(world.stream) == expected
 
 
 async def test_after_the_server_has_disconnected_nothing_is_used_until_it_is_connected_again(world):
