@@ -1,6 +1,7 @@
 """metrics.k8s.io: what pods and nodes use, with two queries for any number of namespaces where that is proven to be the same."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
@@ -46,6 +47,8 @@ _Together = Sequence[Sequence[tuple[Plan, Evaluation]]]
 """The evaluations for cpu and for memory."""
 
 UsageDocument = PodMetrics | PodMetricsList | NodeMetrics | NodeMetricsList
+
+log = logging.getLogger(__name__)
 
 _USAGE_AGE = telemetry.SAMPLE_AGE_SECONDS.labels("metrics.k8s.io")
 
@@ -149,9 +152,10 @@ class UsageAnswers:
             *(
                 self._usage_in(queries[namespace], subjects_in, rules, observer, shared=False)
                 for namespace, subjects_in in by_namespace.items()
-            )
+            ),
+            return_exceptions=True,
         )
-        return [value for values in found for value in values]
+        return _of_those_that_answered(dict(zip(by_namespace, found, strict=True)))
 
     def _query(
         self,
@@ -238,6 +242,23 @@ class UsageAnswers:
 
     def _leave_out(self, subject: KubeObject, why: str) -> None:
         self._left_out.append((subject, why))
+
+
+def _of_those_that_answered(
+    found: Mapping[str, Sequence[UsageValue] | BaseException],
+) -> list[UsageValue]:
+    """The usage of all namespaces but those whose queries failed (GetPodMetrics of prometheus-adapter). Raises if all of them did."""
+    failed = {name: each for name, each in found.items() if isinstance(each, BaseException)}
+    for namespace, error in failed.items():
+        if len(failed) == len(found) or not isinstance(error, StatusError | Unavailable):
+            raise error
+        log.warning("the list of all pods is without those of namespace %s: %s", namespace, error)
+    return [
+        value
+        for values in found.values()
+        if not isinstance(values, BaseException)
+        for value in values
+    ]
 
 
 def _rows_in(

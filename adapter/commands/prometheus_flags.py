@@ -33,7 +33,11 @@ def add_prometheus_flags(parser: FlagParser, *, default_url: str = "https://loca
         "--prometheus-auth-incluster",
         help="authenticate to Prometheus with the pod's service account",
     )
-    group.add_duration("--prometheus-timeout", default_seconds=30.0, help="timeout of one query")
+    group.add_duration(
+        "--prometheus-timeout",
+        default_seconds=30.0,
+        help="timeout of one query; a list of series may take four times as long, and 2 minutes at least",
+    )
     add(
         "--prometheus-concurrency",
         type=_count,
@@ -65,6 +69,7 @@ def _backend(parser: FlagParser, given: argparse.Namespace) -> Backend:
         **msgspec.structs.asdict(prometheus_options(given)),
         verb=given.prometheus_verb,
         timeout_seconds=given.prometheus_timeout,
+        discovery_timeout_seconds=Backend.discovery_seconds(given.prometheus_timeout),
         concurrency_max=given.prometheus_concurrency,
     )
 

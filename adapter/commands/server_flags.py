@@ -36,11 +36,6 @@ def parse(arguments: Sequence[str]) -> AdapterSettings:
     parser = server_parser()
     given, words = _flags_and_words(parser, arguments)
     max_age_seconds = given.metrics_max_age or given.metrics_relist_interval
-    if max_age_seconds < given.metrics_relist_interval:
-        parser.error(
-            "--metrics-max-age must not be less than --metrics-relist-interval, "
-            "or metrics would appear and disappear"
-        )
     serving = from_arguments(given)
     return AdapterSettings(
         config=given.config,

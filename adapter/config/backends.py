@@ -46,6 +46,7 @@ def _read_backend(block: Block) -> Backend:
         text = block.text(name)
         return Path(text) if text else None
 
+    timeout_seconds = block.go_seconds("timeout", defaults.timeout_seconds)
     backend = Backend(
         name=block.required_text("name", "Give it a name; rules refer to it by `backend: NAME`."),
         url=_url(block),
@@ -57,7 +58,8 @@ def _read_backend(block: Block) -> Backend:
         client_key_file=path("clientKeyFile"),
         username=block.text("username"),
         password_file=path("passwordFile"),
-        timeout_seconds=block.go_seconds("timeout", defaults.timeout_seconds),
+        timeout_seconds=timeout_seconds,
+        discovery_timeout_seconds=Backend.discovery_seconds(timeout_seconds),
         concurrency_max=block.number("maxConcurrency", defaults.concurrency_max),
     )
     _check_credentials(block, backend)

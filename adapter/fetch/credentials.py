@@ -29,6 +29,11 @@ class ClusterCredentials:
         """The cluster's CA, and the client certificate if there is one."""
         return self._connection.tls or True
 
+    @property
+    def has_client_certificate(self) -> bool:
+        """It may be in the context of the cluster's connection."""
+        return self._connection.tls is not None
+
     def route(self) -> Route:
         """With `proxy-url` and `tls-server-name` of the kubeconfig, as client-go's rest.TransportFor."""
         return Route(

@@ -135,7 +135,7 @@ class Backend(PrometheusOptions, frozen=True, kw_only=True):
     timeout_seconds: float = 30.0
     """For one query, including its wait for `concurrency_max`."""
     discovery_timeout_seconds: float = 120.0
-    """For one list of series, which may be large."""
+    """For one list of series, which may be large. Usually `discovery_seconds` of the timeout."""
     concurrency_max: int = 20
     """Prometheus itself evaluates 20 queries at a time (`--query.max-concurrency`); more would wait there.
 
@@ -143,6 +143,11 @@ class Backend(PrometheusOptions, frozen=True, kw_only=True):
     """
     answer_bytes_max: int = 64 * 1024 * 1024
     """A larger response is a mistake in the query. Less may be too much: results are bounded by what they take in memory, too."""
+
+    @staticmethod
+    def discovery_seconds(timeout_seconds: float) -> float:
+        """How long a list of series may take: as long as four queries, and two minutes at least."""
+        return max(120.0, 4 * timeout_seconds)
 
     @property
     def ref(self) -> BackendRef:

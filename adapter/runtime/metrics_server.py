@@ -43,7 +43,7 @@ async def run_server(settings: AdapterSettings, *, version: str) -> bool:
     Raises `ConfigError`, `ConnectionConfigError` and `ServingConfigError`.
     """
     # Before anything is connected: a faulty file is reported before an unreachable cluster.
-    load(settings.config)
+    settings.check_with(load(settings.config))
     user_agent = f"loadline-adapter/{version}"
     stop = stop_requested()
     client = KubeClient(await connect(settings.lister_kubeconfig, user_agent=user_agent))

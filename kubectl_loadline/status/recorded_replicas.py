@@ -1,7 +1,9 @@
 """The replicas that Prometheus has recorded for an autoscaler, from the metrics of the scaler or of kube-state-metrics."""
 
 import math
+import ssl
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -11,6 +13,7 @@ from scaler.api.kinds import LOAD_AUTOSCALERS, WatchedKind
 from wire.api.quoting import go_quote
 from wire.api.status import Unavailable
 from wire.process.proxy import proxy_of_environment
+from wire.process.trusted_certificates import client_context
 from wire.prometheus.access import Route
 from wire.prometheus.query_api import PrometheusQueries, RangeSeries
 from wire.prometheus.transport import NoAnswer, Transport
@@ -60,6 +63,11 @@ def step_for(seconds: float, *, points: int = POINTS_MAX) -> float:
     return max(15.0, math.ceil(seconds / points / 15.0) * 15.0)
 
 
+@cache
+def _system_context() -> ssl.SSLContext:
+    return client_context(None)
+
+
 class NoCredentials(msgspec.Struct, frozen=True):
     """For a Prometheus that all users may read."""
 
@@ -74,9 +82,14 @@ class NoCredentials(msgspec.Struct, frozen=True):
         """None."""
         return {}
 
-    def tls(self) -> bool:
+    def tls(self) -> ssl.SSLContext | bool:
         """By the system's CA certificates."""
-        return not self._is_forwarded
+        return False if self._is_forwarded else _system_context()
+
+    @property
+    def has_client_certificate(self) -> bool:
+        """Never."""
+        return False
 
     def route(self) -> Route:
         """Through the proxy of the environment."""

@@ -89,6 +89,11 @@ class Credentials(Protocol):
         """The context of the next connection; True for the system's CA certificates, False to verify nothing."""
         ...
 
+    @property
+    def has_client_certificate(self) -> bool:
+        """Whether the context of `tls` has a client certificate."""
+        ...
+
     def route(self) -> Route:
         """Through which proxy, and to which server. Raises `ValueError` if the proxy cannot be used."""
         ...
@@ -106,7 +111,7 @@ class FileCredentials:
         self._certificate = _file(access.client_cert_file)
         self._key = _file(access.client_key_file)
         self._built_of: tuple[int, ...] = ()
-        self._context: ssl.SSLContext | bool = True
+        self._context: ssl.SSLContext | None = None
 
     def check(self) -> None:
         """Read every file once, so that an unusable one is found at the start; raises `OSError`, `ValueError`."""
@@ -138,21 +143,26 @@ class FileCredentials:
         secret = f"{user}:{password}".encode()
         return {"Authorization": f"Basic {base64.b64encode(secret).decode()}"}
 
-    def tls(self) -> ssl.SSLContext | bool:
+    def tls(self) -> ssl.SSLContext:
         """The context of the newest files, built again when one of them has changed."""
         files = [f for f in (self._ca, self._certificate, self._key) if f]
         for file in files:
             file.read()
         generations = tuple(f.generation for f in files)
-        if generations != self._built_of:
+        if self._context is None or generations != self._built_of:
             try:
                 self._context = self._build()
                 self._built_of = generations
             except ssl.SSLError:
                 # Certificate and key are replaced one after the other: until they match, the old pair is used.
-                if not self._built_of:
+                if self._context is None:
                     raise
         return self._context
+
+    @property
+    def has_client_certificate(self) -> bool:
+        """If a file of one is given."""
+        return self._certificate is not None
 
     def route(self) -> Route:
         """The proxy of the environment; with a CA file none, as in prometheus-adapter (makePrometheusCAClient)."""

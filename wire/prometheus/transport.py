@@ -146,8 +146,8 @@ class Transport:
         headers = _with_credentials(self._headers, await self._credentials.headers())
         tls = self._credentials.tls()
         route = self._credentials.route()
-        # Another server must not receive what is for this one. A context may have a client certificate.
-        has_secrets = bool(headers or in_url) or isinstance(tls, ssl.SSLContext)
+        # Another server must not receive what is for this one.
+        has_secrets = bool(headers or in_url) or self._credentials.has_client_certificate
         headers.append(("Accept-Encoding", "gzip" if compressed else "identity"))
         body = None
         if posted:
@@ -166,10 +166,11 @@ class Transport:
                 ssl=tls,
                 server_hostname=route.server_hostname,
                 proxy=route.proxy,
-                # A redirect of a POST would be followed by a GET without its body.
-                allow_redirects=not (has_secrets or posted),
+                allow_redirects=not has_secrets,
             ) as response,
         ):
+            if posted and response.method != "POST":
+                raise NoAnswer(_lost_body(self._address.base, response))
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise await self._refusal(response)
             async for piece in response.content.iter_chunked(PIECE_BYTES):
@@ -243,6 +244,14 @@ def larger_than(bytes_max: int) -> NoAnswer:
     """A response has more bytes than are read of one."""
     return NoAnswer(
         f"the response is larger than {bytes_max} bytes: aggregate in the query", retryable=False
+    )
+
+
+def _lost_body(base: str, response: aiohttp.ClientResponse) -> str:
+    """A redirect with 301, 302 or 303 was followed by a GET, which has no parameters."""
+    return (
+        f"{base} redirects a POST to {_host_of(str(response.url))} so that its body is lost: set --prometheus-url (or the url of the "
+        "backend) to where it leads"
     )
 
 

@@ -48,9 +48,12 @@ class Health:
         ready: Iterable[Check] = (),
         may_read: MayRead = no_client,
     ) -> None:
-        """/livez runs `alive`; /readyz and /healthz run `alive` and `ready`, as upstream does."""
+        """/livez and /healthz run `alive`; /readyz runs `alive` and `ready` (GenericAPIServer.AddReadyzChecks).
+
+        The chart of prometheus-adapter has a liveness probe for /healthz, which must not fail while Prometheus is away.
+        """
         live = (PING, *alive)
-        self._checks = {"livez": live, "readyz": (*live, *ready), "healthz": (*live, *ready)}
+        self._checks = {"livez": live, "readyz": (*live, *ready), "healthz": live}
         self._may_read = may_read
         self._failing: dict[str, tuple[str, ...]] = {}
 

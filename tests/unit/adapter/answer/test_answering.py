@@ -367,6 +367,14 @@ async def test_the_404_of_a_pod_says_which_usage_cannot_be_served(value, is_hist
     assert "no cpu or no memory" not in refused.message
 
 
+async def test_a_namespace_whose_query_fails_is_left_out_of_the_list_of_all_pods(caplog):
+    """As in prometheus-adapter: `kubectl top pods -A` must not show nothing because of one namespace."""
+    pods = [*OBJECTS[PODS], KubeObject(name="job-1", namespace="batch", labels={})]
+    found = await answers(FakePrometheus(USAGE), FakeObjects({PODS: pods})).usage(usage_of(PODS))
+    assert [item.metadata.name for item in found.items] == ["web-1"]
+    assert "namespace batch" in caplog.text
+
+
 @pytest.mark.deviation("usage-errors")
 async def test_a_failure_of_prometheus_is_not_an_empty_list_of_usage():
     refused = await refusal(answers(FakePrometheus()).usage(usage_of(PODS)))

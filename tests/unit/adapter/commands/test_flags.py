@@ -6,6 +6,8 @@ import pytest
 
 from adapter.certificates.managed_certificate import ManagedCertificateOptions
 from adapter.commands.server_flags import parse
+from adapter.config import Configuration, decode
+from wire.serving.options import ServingConfigError
 
 # `prometheus-adapter --help` of v0.12.0: a flag and its kind on each line.
 DISCOVERED = Path(__file__).with_name("prometheus_adapter_flags.txt")
@@ -38,6 +40,22 @@ PAIRS = {
 def flags_of_prometheus_adapter() -> list[tuple[str, str]]:
     lines = DISCOVERED.read_text().splitlines()
     return [(name, kind) for name, _, kind in (line.partition(" ") for line in lines)]
+
+
+OLD_SERIES = ["--config=c", "--metrics-relist-interval=10m", "--metrics-max-age=5m"]
+
+
+def test_a_maximum_age_below_the_relist_interval_is_refused_with_rules_of_series():
+    [rule] = decode(b"rules: [{seriesQuery: up, metricsQuery: up}]", file=Path("c")).rules
+    with pytest.raises(ServingConfigError, match="--metrics-relist-interval"):
+        parse(OLD_SERIES).check_with(Configuration(rules=(rule,)))
+
+
+@pytest.mark.parametrize(
+    "text", [b"externalRules: [{seriesQuery: up, metricsQuery: up}]", b"rules: []"]
+)
+def test_without_rules_the_maximum_age_may_be_below_the_relist_interval(text):
+    parse(OLD_SERIES).check_with(decode(text, file=Path("c")))
 
 
 @pytest.mark.parametrize(("name", "kind"), flags_of_prometheus_adapter(), ids=lambda text: text)
@@ -111,9 +129,6 @@ def test_an_ignored_flag_is_named_with_the_reason():
     [
         pytest.param([], "--config", id="no configuration"),
         pytest.param(["--config=c", "--prometheus-url=p:9090"], "http://host:9090", id="URL"),
-        pytest.param(
-            ["--config=c", "--metrics-max-age=1m"], "--metrics-relist-interval", id="max age"
-        ),
         pytest.param(
             ["--config=c", "--prometheus-auth-incluster", "--prometheus-auth-config=k"],
             "mutually exclusive",

@@ -4,6 +4,7 @@ import pytest
 
 from adapter.model import Plan
 from adapter.ports import QueryFailed
+from testbed.certificates import Authority
 from tests.unit.adapter.fetch.canned import CannedServer, vector
 
 PLAN = Plan('sum by (pod) (rate(x{a="b"}[1m]))')
@@ -32,8 +33,8 @@ async def test_credentials_are_not_sent_to_the_address_to_which_a_server_redirec
     assert "pass" not in failed.value.cause
 
 
-def redirect_to(location: str) -> bytes:
-    head = f"HTTP/1.1 307 Temporary Redirect\r\nLocation: {location}\r\nContent-Length: 0\r\n"
+def redirect_to(location: str, status: str = "307 Temporary Redirect") -> bytes:
+    head = f"HTTP/1.1 {status}\r\nLocation: {location}\r\nContent-Length: 0\r\n"
     return f"{head}Connection: close\r\n\r\n".encode()
 
 
@@ -61,9 +62,30 @@ def _filled(value: object, url: str) -> object:
     return value.replace("{url}", url) if isinstance(value, str) else value
 
 
-async def test_a_redirect_is_followed_without_credentials(server, connect):
+@pytest.mark.parametrize("verb", ["GET", "POST"])
+async def test_a_redirect_is_followed_without_credentials(server, connect, verb):
     """As prometheus-adapter does, for example to https."""
     async with CannedServer().listening() as other:
         other.says = vector(({"pod": "a"}, "1"))
         server.says = redirect_to(f"{other.url}/api/v1/query")
-        assert len((await connect().evaluate(PLAN)).samples) == 1
+        assert len((await connect(verb=verb).evaluate(PLAN)).samples) == 1
+        assert [each.method for each in other.requested] == [verb], "307 keeps the method"
+
+
+async def test_a_redirect_is_followed_if_only_a_ca_is_named(server, connect, tmp_path):
+    """A context without a client certificate has nothing that is for one server only."""
+    ca = tmp_path / "ca.crt"
+    ca.write_bytes(Authority("Prometheus").certificate)
+    async with CannedServer().listening() as other:
+        other.says = vector(({"pod": "a"}, "1"))
+        server.says = redirect_to(f"{other.url}/api/v1/query")
+        assert len((await connect(ca_file=ca).evaluate(PLAN)).samples) == 1
+
+
+async def test_a_redirect_by_which_the_body_of_a_post_is_lost_is_an_error(server, connect):
+    async with CannedServer().listening() as other:
+        other.says = vector(({"pod": "a"}, "1"))
+        server.says = redirect_to(f"{other.url}/api/v1/query?q=s3cret", "301 Moved Permanently")
+        with pytest.raises(QueryFailed, match=f"redirects a POST to {other.url}/api") as failed:
+            await connect(verb="POST").evaluate(PLAN)
+    assert "s3cret" not in str(failed.value)

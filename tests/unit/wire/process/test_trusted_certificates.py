@@ -54,3 +54,20 @@ def test_without_a_bundle_the_certificates_of_the_system_are_trusted():
     context = client_context(None)
     assert context.verify_mode == ssl.CERT_REQUIRED
     assert context.check_hostname
+
+
+def test_a_certificate_in_a_folder_of_the_system_is_trusted_whatever_its_file_is_called(
+    certificates, tmp_path, monkeypatch
+):
+    """As in Go: a CA that is mounted into /etc/ssl/certs, for example. OpenSSL needs the hash of its subject as the name."""
+    before = len(client_context(None).get_ca_certs())
+    (tmp_path / "our-ca.crt").write_bytes(certificates[0])
+    (tmp_path / "0a1b2c3d.0").symlink_to("our-ca.crt")
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    (mounted / "ca").write_bytes(certificates[1] + certificates[0])
+    (tmp_path / "linked.pem").symlink_to("mounted/ca")
+    (tmp_path / "README").write_bytes(b"no certificate")
+    (tmp_path / "large.pem").write_bytes(certificates[0] + b" " * (1 << 22))
+    monkeypatch.setenv("SSL_CERT_DIR", f"{tmp_path / 'absent'}:{tmp_path}")
+    assert len(client_context(None).get_ca_certs()) == before + 2

@@ -169,7 +169,10 @@ async def test_readiness_names_the_failed_checks_and_shows_reasons_to_those_who_
     for user, is_shown in (("scraper", True), ("visitor", False)):
         _, body = await served.get("/readyz?verbose", pair=world.clients.client(user))
         assert ("no route" in body, "reason withheld" in body) == (is_shown, not is_shown)
-    assert (await served.get("/livez"))[0] == 200
+    # The chart of prometheus-adapter has a liveness probe for /healthz.
+    for path in ("/livez", "/healthz"):
+        assert (await served.get(path))[0] == 200
+        assert (await served.get(f"{path}/one", pair=admin))[0] == 404
     assert (await served.get("/readyz?exclude=one&exclude=other"))[0] == 200
     assert (await served.get("/readyz?verbose&exclude=other&exclude=one&exclude=x"))[1].endswith(
         'warn: some health checks cannot be excluded: no matches for "x"\nreadyz check passed\n'
