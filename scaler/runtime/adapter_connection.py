@@ -13,7 +13,7 @@ from typing import Final
 from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.adapter_options import ALWAYS, AdapterOptions
 from scaler.runtime.adapter_token import GivenIdentity, RequestedToken
-from scaler.runtime.clients import Clients, MetricsClient
+from scaler.runtime.clients import ADAPTER_CONNECTIONS_MAX, Clients, MetricsClient
 from scaler.runtime.flags import Options
 from scaler.runtime.metrics_services import Address, MetricsServices
 from scaler.runtime.service_connection import AdapterClient, Connect, ServiceConnection
@@ -62,7 +62,9 @@ def adapter_connections(
             source=identity(address, audience),
             user_agent=f"loadline-scaler/{version}",
         )
-        return MetricsClient(connection, clients.metrics.budget)
+        return MetricsClient(
+            connection, clients.metrics.budget, connections_max=ADAPTER_CONNECTIONS_MAX
+        )
 
     return AdapterConnections(
         clients.watches, adapter, telemetry, connect=connect, monotonic=monotonic

@@ -25,6 +25,8 @@ METRICS_RESPONSE_BYTES_MAX: Final = 2**26
 # What all metrics that are being read take, beside the largest one and the first part of each, which are the metrics of 600 pods.
 METRICS_READING_BYTES: Final = 2**25
 METRICS_FREE_BYTES: Final = 2**18
+# A Loadline adapter closes connections of an address that has more than 128, and what they carry has failed.
+ADAPTER_CONNECTIONS_MAX: Final = 100
 # Half of the connections of a pool, and many times what a kube-apiserver that keeps up leaves without a response.
 REQUESTS_IN_FLIGHT_MAX: Final = CONNECTIONS_MAX // 2
 
@@ -69,8 +71,21 @@ def metrics_budget() -> ResponseBudget:
 class MetricsClient(KubeClient):
     """A client of the metrics APIs. A busy API has failed this time; the next period is soon enough."""
 
-    def __init__(self, connection: Connection, budget: ResponseBudget) -> None:
-        super().__init__(connection, busy_retries_max=0, budget=budget, decompresses=False)
+    def __init__(
+        self,
+        connection: Connection,
+        budget: ResponseBudget,
+        *,
+        connections_max: int = CONNECTIONS_MAX,
+    ) -> None:
+        """`connections_max`: further requests wait for one of them, within their timeout."""
+        super().__init__(
+            connection,
+            connections_max=connections_max,
+            busy_retries_max=0,
+            budget=budget,
+            decompresses=False,
+        )
 
     def websocket(self, path: str) -> AbstractAsyncContextManager[WebSocket]:
         """A WebSocket, on a connection of its own. Raises `StatusError` if the server refuses it."""

@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from scaler.runtime.clients import Clients, MetricsClient
+from scaler.runtime.clients import ADAPTER_CONNECTIONS_MAX, Clients, MetricsClient, metrics_budget
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import CONNECTIONS_MAX
 from wire.kube.cluster_access import ClusterAccess
 from wire.kube.connection import Connection
 from wire.process.response_budget import ResponseBudget
+from wire.serving.connection_shares import CONNECTION_BYTES, SHARES, Group
 
 
 class FixedAccess:
@@ -117,6 +118,38 @@ async def test_large_metrics_are_read_one_after_the_other_and_small_ones_at_once
             assert budget.used_bytes == 0
         finally:
             await client.close()
+
+
+async def test_an_adapter_has_fewer_connections_of_a_scaler_than_it_lets_an_address_have():
+    """Those beyond that would be closed, and their requests would fail."""
+    arrived, ends = asyncio.Event(), asyncio.Event()
+    addresses = set()
+
+    async def respond(request: web.Request) -> web.StreamResponse:
+        addresses.add(request.transport.get_extra_info("peername"))
+        if len(addresses) == ADAPTER_CONNECTIONS_MAX:
+            arrived.set()
+        await ends.wait()
+        return web.Response(body=b"value")
+
+    async with serving(respond) as address:
+        source = FixedAccess(address)
+        client = MetricsClient(
+            Connection(source, await source.read(), user_agent="test"),
+            metrics_budget(),
+            connections_max=ADAPTER_CONNECTIONS_MAX,
+        )
+        try:
+            async with asyncio.timeout(20):
+                reading = [asyncio.create_task(client.get("/metric")) for _ in range(150)]
+                await arrived.wait()
+                ends.set()
+                assert set(await asyncio.gather(*reading)) == {b"value"}
+            assert len(addresses) == ADAPTER_CONNECTIONS_MAX
+        finally:
+            await client.close()
+    of_address = SHARES[Group.AUTHENTICATED].address_bytes_max
+    assert of_address > ADAPTER_CONNECTIONS_MAX * CONNECTION_BYTES
 
 
 async def test_a_compressed_response_of_a_metrics_api_is_not_read():
