@@ -116,7 +116,6 @@ class ScaleToZero(Extension[ZeroRules, float]):
         found_activity = activity(
             [each.metric for each in draft.signals],
             _proposals(draft),
-            current=turn.current_replicas,
         )
         found = zero(
             rules,
@@ -234,12 +233,11 @@ def _is_window_over(turn: Turn, since_unix_seconds: float) -> bool:
     return turn.moment.reached(until)
 
 
-def activity(
-    metrics: Sequence[MetricSpec], proposals: Sequence[Proposal], *, current: int
-) -> Activity:
-    """The activity of the metrics that scale; `proposals` are theirs, in the same order. `current`: the replicas of the target.
+def activity(metrics: Sequence[MetricSpec], proposals: Sequence[Proposal]) -> Activity:
+    """The activity of the metrics that scale; `proposals` are theirs, in the same order.
 
-    As in KEDA, a failure starts nothing (`RequestScale`), also with a fallback.
+    A metric that falls back is active, as in KEDA from 2.19 on (`isActiveOrFallback` in scale_handler.go), unless its fallback proposes
+    zero. Without a fallback, a failure starts nothing.
     """
     active: list[str] = []
     unknown = False
@@ -250,7 +248,7 @@ def activity(
         value = _value_milli(found)
         if value is not None:
             is_active = value > milli(metric.activation_value or 0)
-        elif proposal.failure is not None or current == 0:
+        elif proposal.failure is not None:
             unknown = True
             continue
         else:

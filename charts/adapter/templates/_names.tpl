@@ -117,7 +117,7 @@ imagePullPolicy: {{ . }}
 securityContext:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.hookPods.resources | default .Values.resources }}
+{{- with .Values.hookPods.resources | default (include "loadline-adapter.resources" . | fromYaml) }}
 resources:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -147,4 +147,10 @@ kinds of a cluster.
 {{- $create := .Values.rbac.admissionPolicy -}}
 {{- if kindIs "invalid" $create }}{{ $create = semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version }}{{ end -}}
 {{- if $create }}true{{ end -}}
+{{- end -}}
+
+{{/* Of the container. A value replaces all of the default: with a part of it, a request could be above the limit. */}}
+{{- define "loadline-adapter.resources" -}}
+{{- $default := dict "requests" (dict "cpu" "100m" "memory" "128Mi") "limits" (dict "memory" "752Mi") -}}
+{{- toYaml (kindIs "invalid" .Values.resources | ternary $default .Values.resources) -}}
 {{- end -}}

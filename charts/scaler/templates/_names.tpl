@@ -183,3 +183,9 @@ ca:
     key: ca.crt
 {{- end -}}
 {{- end -}}
+
+{{/* Of the container. A value replaces all of the default: with a part of it, a request could be above the limit. */}}
+{{- define "loadline-scaler.resources" -}}
+{{- $default := dict "requests" (dict "cpu" "100m" "memory" "128Mi") "limits" (dict "memory" "512Mi") -}}
+{{- toYaml (kindIs "invalid" .Values.resources | ternary $default .Values.resources) -}}
+{{- end -}}

@@ -88,7 +88,12 @@ class Chart:
         return read
 
     def render(
-        self, values: Manifest | None = None, *, release: str = "r", kubernetes: str = "v1.36.0"
+        self,
+        values: Manifest | None = None,
+        *,
+        release: str = "r",
+        kubernetes: str = "v1.36.0",
+        namespace: str = "metrics",
     ) -> Rendered:
         """Render for a version of Kubernetes with these values, and with an image if they set none.
 
@@ -96,13 +101,15 @@ class Chart:
             Refused: the schema or a template rejected them.
         """
         text = yaml.safe_dump({"image": IMAGE, **(values or {})})
-        return Rendered(helm_template(release, self.path, text, kubernetes))
+        return Rendered(helm_template(release, self.path, text, kubernetes, namespace))
 
 
 @cache
-def helm_template(release: str, chart: Path, values: str, kubernetes: str) -> str:
+def helm_template(
+    release: str, chart: Path, values: str, kubernetes: str, namespace: str = "metrics"
+) -> str:
     """The output of Helm, cached by values."""
-    flags = ("--namespace", "metrics", "--kube-version", kubernetes, "--values", "-")
+    flags = ("--namespace", namespace, "--kube-version", kubernetes, "--values", "-")
     done = subprocess.run(
         [HELM, "template", release, chart, *flags],
         input=values,

@@ -70,6 +70,28 @@ def test_an_invalid_value_is_rejected_with_its_name(chart, refused, values, comp
         chart.render(values)
 
 
+@pytest.mark.parametrize(
+    "resources",
+    [
+        pytest.param({"requests": {"memory": "1Gi"}}, id="a request above the default limit"),
+        pytest.param({"limits": {"cpu": "50m"}}, id="a limit below the default request"),
+        pytest.param({}, id="none, as in the chart of prometheus-adapter"),
+    ],
+)
+def test_resources_replace_all_of_the_default(chart, resources):
+    """With a part of it, kube-apiserver would refuse a request above the limit."""
+    assert chart.render({"resources": resources}).container.get("resources", {}) == resources
+    assert chart.render().container["resources"]["limits"].keys() == {"memory"}
+
+
+def test_a_namespace_of_digits_is_text(chart):
+    values = {"serviceMonitor": {"enabled": True, "tlsConfig": UNVERIFIED}}
+    for each in chart.render(values, namespace="5e12345").manifests:
+        assert each["metadata"].get("namespace", "") in ("", "5e12345")
+        for subject in each.get("subjects") or ():
+            assert isinstance(subject.get("namespace", ""), str)
+
+
 def test_no_object_of_the_schema_accepts_unknown_names(chart):
     loose = [
         sorted(known["properties"])

@@ -192,7 +192,7 @@ def test_a_metric_per_pod_counts_by_its_average():
     ("replicas", "current", "expected"),
     [
         pytest.param(2, 3, 2, id="a fallback with replicas is active"),
-        pytest.param(2, 0, 0, id="but starts nothing at zero, as in KEDA"),
+        pytest.param(2, 0, 2, id="also at zero, as in KEDA"),
         pytest.param(0, 3, 0, id="a fallback of zero is not"),
     ],
 )
