@@ -86,10 +86,12 @@ def test_resources_replace_all_of_the_default(chart, resources):
 
 def test_a_namespace_of_digits_is_text(chart):
     values = {"serviceMonitor": {"enabled": True, "tlsConfig": UNVERIFIED}}
-    for each in chart.render(values, namespace="5e12345").manifests:
-        assert each["metadata"].get("namespace", "") in ("", "5e12345")
-        for subject in each.get("subjects") or ():
-            assert isinstance(subject.get("namespace", ""), str)
+    manifests = chart.render(values, namespace="5e12345").manifests
+    named = [*(each["metadata"] for each in manifests)]
+    named += [subject for each in manifests for subject in each.get("subjects") or ()]
+    namespaces = {each["namespace"] for each in named if "namespace" in each}
+    assert "5e12345" in namespaces
+    assert {type(each) for each in namespaces} == {str}
 
 
 def test_no_object_of_the_schema_accepts_unknown_names(chart):
