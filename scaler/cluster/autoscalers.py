@@ -15,7 +15,8 @@ from msgspec.structs import force_setattr
 
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
-from wire.kube.cache import OnChange, WatchCache
+from wire.kube.cache import WatchCache
+from wire.kube.object_copy import OnChange
 from wire.kube.object_reading import Part
 from wire.kube.requests import Watcher
 
@@ -75,6 +76,11 @@ class WatchedAutoscalers:
         """When the LIST began from which those of a namespace are known, by the monotonic clock; -inf before the first one."""
         cache = self._cache_of(namespace)
         return -math.inf if cache is None else cache.listed_at_seconds
+
+    def listed_in(self, namespace: str) -> int:
+        """How many autoscalers the last LIST of the namespace had, or of all if it is empty, whether they are kept or not."""
+        cache = self._cache_of(namespace)
+        return 0 if cache is None else cache.listed_count
 
     def _cache_of(self, namespace: str) -> WatchCache[Autoscaler] | None:
         path = self.kind.collection(namespace) if len(self.caches) > 1 else ""

@@ -10,7 +10,6 @@ copy, so a write fails if it has changed. What another process may write from no
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
@@ -124,12 +123,12 @@ class InitialLists:
         self._memories: list[_Listing[_Stored]] = []
         self._scales: list[_Listing[TargetScale]] = []
 
-    def begin(self, autoscalers: Sequence[Autoscaler], known: Iterable[Autoscaler]) -> None:
-        """List what these need. `known`: all autoscalers that are watched, with these."""
+    def begin(self, autoscalers: Sequence[Autoscaler], listed_in: Callable[[str], int]) -> None:
+        """List what these need. `listed_in`: how many autoscalers a LIST of a namespace has, or of all if it is empty."""
         self._memories = [each for each in self._memories if not each.is_used_up]
         self._scales = [each for each in self._scales if not each.is_used_up]
         if self._kind.keeps_history:
-            self._begin_memories(autoscalers, known)
+            self._begin_memories(autoscalers, listed_in)
         for resource, targets in self._targets(autoscalers).items():
             self._begin_scales(resource, targets)
 
@@ -151,11 +150,10 @@ class InitialLists:
         return await _used(self._scales, path)
 
     def _begin_memories(
-        self, autoscalers: Sequence[Autoscaler], known: Iterable[Autoscaler]
+        self, autoscalers: Sequence[Autoscaler], listed_in: Callable[[str], int]
     ) -> None:
-        there = Counter(self._folder(each.metadata.namespace) for each in known)
         for folder, some in self._by_folder(autoscalers).items():
-            if not _are_many(len(some), there[folder]):
+            if not _are_many(len(some), listed_in(folder)):
                 continue
             listing = _Listing[_Stored]({each.metadata.uid: each.key for each in some})
             self._memories.append(listing)

@@ -16,6 +16,7 @@ from scaler.control.controller import Controller
 from scaler.control.reconcile import Reconciler, every
 from scaler.runtime.initial_lists import InitialLists
 from scaler.runtime.watches import Watches
+from wire.kube.list_progress import first_of
 
 # The first reconcile of an autoscaler takes longer than later ones: it reads the Scale, and all metrics are requested together.
 FIRST_PER_SECOND_MAX = 400.0
@@ -100,7 +101,7 @@ class Reconciling:
         try:
             async with storing(self._store):
                 try:
-                    await self._controller.run()
+                    await first_of(self._controller.run(), self._watches.list_held(self._start))
                 finally:
                     # Before the memories are stored: a change must not queue what another replica may reconcile then.
                     self._active.clear()
@@ -112,24 +113,31 @@ class Reconciling:
     async def begin(self, shards: frozenset[int], *, continues: bool) -> None:
         """Reconcile these too, as soon as their objects are listed. `continues`: no other replica has reconciled them since this one did.
 
-        What is stored is read meanwhile: neither claims nor releases of other shards wait for it.
+        Neither claims nor releases of other shards wait for that.
         """
-        in_shards = _in(shards)
         if not continues:
             self._remembered -= shards
         await self.synced()
-        await self._watches.hold(shards | self._active)
-        if not shards <= self._remembered:
-            self._reconciler.forget(_of_key(in_shards))
-            if self._store is not None:
-                self._store.begin(shards, lambda: self._namespaces(in_shards))
-        self._remembered |= shards
         self._active |= shards
+        self._watches.hold(frozenset(self._active))
         self._show_share()
+        self._start(self._watches.listed_shards(shards))
+
+    def _start(self, shards: frozenset[int]) -> None:
+        """Their objects are complete."""
+        shards &= self._active
+        unknown = shards - self._remembered
+        is_unknown = _in(unknown)
+        if unknown:
+            self._reconciler.forget(_of_key(is_unknown))
+            if self._store is not None:
+                self._store.begin(unknown, lambda: self._namespaces(is_unknown))
+        self._remembered |= shards
         log.info("reconciling %d %s objects", sum(1 for _ in self.autoscalers()), self._kind.kind)
-        found = [each for each in self._found(in_shards) if self._is_active(each)]
-        if self._initial_lists is not None and not continues:
-            self._initial_lists.begin(found, self._watches.autoscalers)
+        found = [each for each in self._found(_in(shards)) if self._is_active(each)]
+        if self._initial_lists is not None and unknown:
+            new = [each for each in found if is_unknown(each.metadata.namespace)]
+            self._initial_lists.begin(new, self._watches.autoscalers.listed_in)
         is_taken_over = shards != ALL_SHARDS
         is_soon = is_taken_over or self._settings().upstream.reconciles_new_at_once
         within_seconds = len(found) / FIRST_PER_SECOND_MAX if is_soon else math.inf
@@ -150,7 +158,7 @@ class Reconciling:
         self._remembered -= shards
         self._reconciler.forget(is_key_in)
         self._show_share()
-        await self._watches.hold(frozenset(self._active))
+        self._watches.hold(frozenset(self._active))
 
     def _forget_lists(self, includes: Callable[[str], bool] = every) -> None:
         if self._initial_lists is not None:

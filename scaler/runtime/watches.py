@@ -16,7 +16,8 @@ from scaler.cluster.rivals import Selectors, Targets
 from scaler.cluster.schedules.calendars import WatchedCalendars
 from scaler.cluster.shards.held_shards import HeldShards
 from wire.api.duration import format_duration
-from wire.kube.cache import OnChange, WatchCache
+from wire.kube.cache import WatchCache
+from wire.kube.object_copy import OnChange
 from wire.kube.requests import Watcher
 from wire.serving.health import Check
 
@@ -92,8 +93,9 @@ class Watches:
         )
         self._late: set[str] = set()
         self._needed: dict[str, list[AnyCache]] = {}
-        needed: tuple[AnyCache, ...] = (*self.autoscalers.caches, *self.pods.caches)
-        for cache in needed:
+        self._divided: tuple[AnyCache, ...] = (*self.autoscalers.caches, *self.pods.caches)
+        """Of these, only what is held is kept, if the scaler is one of several."""
+        for cache in self._divided:
             self._needed.setdefault(namespace_of(cache.path), []).append(cache)
         for cache in scaled_by:
             self._by_namespace.setdefault(namespace_of(cache.path), []).append(cache)
@@ -104,16 +106,28 @@ class Watches:
         calendars = self.calendars.caches if self.calendars else ()
         return (*self.autoscalers.caches, *self.pods.caches, *self._hpas, *calendars)
 
-    async def hold(self, shards: frozenset[int]) -> None:
-        """Keep the autoscalers and the pods of these shards, and no others; wait until all of them have been listed."""
+    def hold(self, shards: frozenset[int]) -> None:
+        """Keep the autoscalers and the pods of these shards, and no others. New ones are not complete before they have been listed."""
         if self._held is None:
             return
-        caches: tuple[AnyCache, ...] = (*self.autoscalers.caches, *self.pods.caches)
-        if self._held.change(shards):
-            await asyncio.gather(*(each.relisted() for each in caches))
-            self._held.listed()
-        for each in caches:
+        self._held.change(shards)
+        for each in self._divided:
             each.keep_part()
+
+    async def list_held(self, on_listed: Callable[[frozenset[int]], object]) -> None:
+        """List the shards that are held, and call `on_listed` with them. Ends only by cancellation."""
+        if self._held is None:
+            await asyncio.Event().wait()
+            return
+        while True:
+            shards = await self._held.unlisted()
+            await asyncio.gather(*(each.relisted() for each in self._divided))
+            if listed := self._held.listed(shards):
+                on_listed(listed)
+
+    def listed_shards(self, shards: frozenset[int]) -> frozenset[int]:
+        """Those of these shards whose objects are complete."""
+        return shards if self._held is None else self._held.listed_of(shards)
 
     def holds(self, namespace: str) -> bool:
         """Whether changes in the namespace are followed."""

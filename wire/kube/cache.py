@@ -5,7 +5,8 @@ are what keeps tens of thousands of objects cheap. The copy is always whole: unt
 `synced()` waits; afterwards it may be old, and `age_seconds` says how old at most. Without permission to watch it is listed periodically.
 
 It may be the copy of a part, some namespaces: the others are still sent by the API server, but not decoded. When the part has grown,
-it is listed again (`relisted`), so the copy is always that of one LIST and the changes since.
+it is listed again (`relisted`) beside the watch, so that the copy of what was in the part before is kept up to date meanwhile. It is always
+that of one LIST and the changes since.
 """
 
 import asyncio
@@ -30,9 +31,10 @@ from wire.kube.list_and_watch import (
     pages,
     selectors,
 )
-from wire.kube.list_progress import ListProgress
+from wire.kube.list_progress import ListProgress, first_of
 from wire.kube.metadata_only import METADATA_LIST, METADATA_OBJECT
-from wire.kube.object_reading import ObjectReader, Part, T, metadata_of
+from wire.kube.object_copy import Change, Named, ObjectCopy, OnChange, with_later
+from wire.kube.object_reading import ObjectReader, Part, T, version_of
 from wire.kube.requests import JSON, Watcher
 from wire.process.backoff import Backoff
 from wire.process.problem_log import ProblemLog
@@ -50,8 +52,6 @@ RELIST_DURATIONS = 10.0
 # Not allowed, and a resource that has no watch.
 WATCH_REFUSED_CODES = (403, 405)
 log = logging.getLogger(__name__)
-
-OnChange = Callable[[T | None, T | None], None]
 
 
 class WatchCache(ListProgress, Generic[T]):
@@ -85,20 +85,18 @@ class WatchCache(ListProgress, Generic[T]):
         super().__init__()
         self.path = path
         self._client = client
-        self._part = part
         self._page_size = page_size
         self._objects_max = objects_max
         self._reader = ObjectReader(path, decode_type, convert, part, on_crash=on_crash)
-        self._on_crash = on_crash
+        self._copy: ObjectCopy[T] = ObjectCopy(path, part, on_change, on_crash)
         self._on_watch = on_watch
         self._params = selectors(label_selector, field_selector)
         self._accept_list = METADATA_LIST if metadata_only else JSON
         self._accept_object = METADATA_OBJECT if metadata_only else JSON
-        self._on_change = on_change
         self._backoff = backoff or Backoff()
+        self._list_backoff = Backoff()
         self._sleep = sleep
         self._monotonic = monotonic
-        self._by_namespace: dict[str, dict[str, T]] = {}
         self._resource_version = ""
         self._copy_version = ""
         self._confirmed_at_seconds = monotonic()
@@ -106,7 +104,15 @@ class WatchCache(ListProgress, Generic[T]):
         self._is_watch_refused = False
         self._was_watch_accepted = False
         self._was_interrupted = False
+        self._lists_first = False
+        """Whether the last watch has failed: then a LIST that was requested does not wait for the next one."""
         self._restored_from = ""
+        self._listed_version = ""
+        """That of a LIST beside the watch, which may still send what that LIST has."""
+        self._changes: list[Change[T]] | None = None
+        """Those since a LIST beside the watch has begun."""
+        self.listed_count = 0
+        """How many objects the last LIST had, also those that are not in the part."""
         self.listed_at_seconds = -math.inf
         """When the LIST began that the copy was made from last, by the monotonic clock."""
         self._problem = ProblemLog(
@@ -130,22 +136,19 @@ class WatchCache(ListProgress, Generic[T]):
 
     def get(self, namespace: str, name: str) -> T | None:
         """One object; the namespace of a cluster-scoped one is empty."""
-        return self._by_namespace.get(namespace, {}).get(name)
+        return self._copy.get(namespace, name)
 
     def list(self, namespace: str | None = None) -> Collection[T]:
         """The objects of one namespace, or all. A live view: do not keep it across an await."""
-        if namespace is not None:
-            return self._by_namespace.get(namespace, {}).values()
-        return tuple(self.items)
+        return tuple(self.items) if namespace is None else self._copy.of_namespace(namespace)
 
     @property
     def items(self) -> Iterator[T]:
         """Every object."""
-        for named in self._by_namespace.values():
-            yield from named.values()
+        return self._copy.items
 
     def __len__(self) -> int:
-        return sum(map(len, self._by_namespace.values()))
+        return len(self._copy)
 
     @property
     def age_seconds(self) -> float:
@@ -163,10 +166,11 @@ class WatchCache(ListProgress, Generic[T]):
             try:
                 if await self._has_gone_back():
                     self._resource_version = ""
-                while self._is_list_due or not self._resource_version:
+                lists_first, self._lists_first = self._lists_first, False
+                if not self._resource_version or (lists_first and self._is_list_due):
                     await self._list()
                 self._was_interrupted = False
-                await self._watch()
+                await self._follow()
                 self._works()
                 continue
             except Expired:
@@ -186,9 +190,9 @@ class WatchCache(ListProgress, Generic[T]):
                 self._was_interrupted = True
                 self._problem.set(str(error))
             self._attempted.set()
-            await self._sleep(
-                self._backoff.next_seconds() if pause_seconds is None else pause_seconds
-            )
+            if pause_seconds is None:
+                pause_seconds = self._backoff.next_seconds()
+            await self._pause(self._sleep, pause_seconds)
 
     def _pause_after_refused_watch(self, refusal: str) -> float | None:
         """In seconds. None, which is the usual backoff, when the last watch was accepted.
@@ -218,12 +222,9 @@ class WatchCache(ListProgress, Generic[T]):
         return is_earlier(list_page(body).metadata.resource_version, self._resource_version)
 
     async def _list(self) -> None:
-        """Replace the copy. Upstream: client-go's pager, which lists in one piece when paging took too long."""
+        """Replace the copy."""
         started_seconds, requested = self._monotonic(), self._requested
-        try:
-            found, self._resource_version = await self._listed(self._page_size)
-        except Expired:
-            found, self._resource_version = await self._listed(None)
+        found, self._resource_version = await self._listed()
         if is_earlier(self._resource_version, self._copy_version):
             log.warning(
                 "%s: the resourceVersion was %s and is %s, as after a restore of etcd from a backup",
@@ -231,33 +232,64 @@ class WatchCache(ListProgress, Generic[T]):
             )  # fmt: skip
             self._restored_from = self._copy_version
         self._copy_version = self._resource_version
-        self._replace(found)
-        # What the LIST returned was true when it began.
-        self._confirmed_at_seconds = self.listed_at_seconds = started_seconds
-        self._list_duration_seconds = self._monotonic() - started_seconds
-        self._list_ended(requested)
+        self._listed_version = ""
+        self._take(found, started_seconds, requested)
         if not self._is_watch_refused:
             self._problem.set(None)
 
-    async def _listed(self, page_size: int | None) -> tuple[dict[str, dict[str, T]], str]:
+    async def _list_beside(self) -> None:
+        """Replace the copy by a LIST and by what the watch has reported since it began.
+
+        Raises `Expired` if both cannot be put in an order: the versions have gone back, or they are not numbers.
+        """
+        started_seconds, requested = self._monotonic(), self._requested
+        known = self._copy_version
+        self._changes = []
+        try:
+            found, version = await self._listed()
+            changes = self._changes
+        finally:
+            self._changes = None
+        if not (version == known or is_earlier(known, version)):
+            raise Expired
+        self._listed_version = version
+        if is_earlier(self._copy_version, version):
+            self._copy_version = version
+        self._take(with_later(found, version, changes), started_seconds, requested)
+
+    def _take(self, found: Named[T], started_seconds: float, requested: int) -> None:
+        # A restore lets the same version be another object.
+        self._copy.replace(found, versions_repeat=bool(self._restored_from))
+        # What the LIST returned was true when it began.
+        self._confirmed_at_seconds = max(self._confirmed_at_seconds, started_seconds)
+        self.listed_at_seconds = started_seconds
+        self._list_duration_seconds = self._monotonic() - started_seconds
+        self._list_ended(requested)
+
+    async def _listed(self) -> tuple[Named[T], str]:
+        """Every object. Upstream: client-go's pager, which lists in one piece when paging took too long."""
+        try:
+            return await self._listed_by(self._page_size)
+        except Expired:
+            return await self._listed_by(None)
+
+    async def _listed_by(self, page_size: int | None) -> tuple[Named[T], str]:
         """Every object, page by page, and the resourceVersion of the whole."""
-        found: dict[str, dict[str, T]] = {}
+        found: Named[T] = {}
         count, version = 0, ""
-        keeps_nothing = self._part is not None and not self._part
-        async for page in pages(self._page, self._params, 1 if keeps_nothing else page_size):
+        async for page in pages(self._page, self._params, page_size):
             version = page.metadata.resource_version
-            if keeps_nothing:
-                break
             count += max(1, len(page.items))  # a page may be empty and still not the last one
             if count > self._objects_max:
                 raise Unavailable(f"{self.path} has more than {self._objects_max} objects")
             for raw in page.items:
                 if self._reader.version_elsewhere(raw) is not None:
                     continue
-                item = self._reader.read(raw) or self._previous(raw)
+                item = self._reader.read(raw) or self._copy.previous(raw)
                 if item is not None:
                     found.setdefault(item.metadata.namespace, {})[item.metadata.name] = item
-        return {name: named for name, named in found.items() if self._keeps(name)}, version
+        self.listed_count = count
+        return found, version
 
     async def _page(self, params: dict[str, str]) -> bytes:
         try:
@@ -267,24 +299,25 @@ class WatchCache(ListProgress, Generic[T]):
                 raise Expired from error  # paging took longer than etcd keeps history
             raise
 
-    def _replace(self, found: dict[str, dict[str, T]]) -> None:
-        before, self._by_namespace = self._by_namespace, found
-        for namespace, named in before.items():
-            for name, old in named.items():
-                if self.get(namespace, name) is None:
-                    self._notify(old, None)
-        for namespace, named in list(found.items()):
-            for name, new in list(named.items()):
-                previous = before.get(namespace, {}).get(name)
-                if (
-                    previous is not None
-                    and not self._restored_from  # which lets the same version be another object
-                    and previous.metadata.resource_version == new.metadata.resource_version
-                ):
-                    # Also what the caller may have kept: an equal object would take its memory twice.
-                    found[namespace][name] = previous
-                else:
-                    self._notify(previous, new)
+    async def _follow(self) -> None:
+        """Watch; a LIST that is requested meanwhile is read beside it."""
+        try:
+            await first_of(self._watch(), self._list_when_due())
+        except BaseException:
+            self._lists_first = True
+            raise
+
+    async def _list_when_due(self) -> None:
+        """Ends only by an exception."""
+        while True:
+            await self._list_due()
+            try:
+                await self._list_beside()
+            except (StatusError, Unavailable, msgspec.DecodeError) as error:
+                log.warning("%s cannot be listed again: %s", self.path, error)
+                await self._pause(self._sleep, self._list_backoff.next_seconds())
+            else:
+                self._list_backoff.reset()
 
     async def _watch(self) -> None:
         params = {
@@ -301,7 +334,7 @@ class WatchCache(ListProgress, Generic[T]):
             on_accepted=self._opened,
         )
         try:
-            async with aclosing(lines), asyncio.timeout(None) as self._watching:
+            async with aclosing(lines):
                 async for line in lines:
                     events += 1
                     self._apply(kube_json.decode(line, WatchEvent))
@@ -311,12 +344,6 @@ class WatchCache(ListProgress, Generic[T]):
             if error.code in WATCH_REFUSED_CODES:
                 raise WatchRefused(str(error)) from error
             raise
-        except TimeoutError:
-            if self._is_list_due:
-                return
-            raise
-        finally:
-            self._watching = None
         duration_seconds = self._monotonic() - started_seconds
         if not events and duration_seconds < WATCH_SECONDS_MIN:
             raise Unavailable(f"the watch of {self.path} ended at once without an event")
@@ -336,11 +363,12 @@ class WatchCache(ListProgress, Generic[T]):
             self._resource_version = version
         elif (new := self._reader.read(event.object)) is not None:
             self._resource_version = new.metadata.resource_version
-            self._store(new, is_deleted=event.type == "DELETED")
-        elif event.type == "DELETED" and (old := self._previous(event.object)) is not None:
-            self._store(old, is_deleted=True)
+            self._store(Change(new, self._resource_version, event.type == "DELETED"))
+        elif event.type == "DELETED" and (old := self._copy.previous(event.object)) is not None:
+            self._store(Change(old, version_of(event.object), is_deleted=True))
         # Else the object's resourceVersion is unknown, but a later event brings a later one.
-        self._copy_version = self._resource_version
+        if not is_earlier(self._resource_version, self._listed_version):
+            self._copy_version = self._resource_version
         self._confirmed_at_seconds = self._monotonic()
         self._works()
 
@@ -359,38 +387,13 @@ class WatchCache(ListProgress, Generic[T]):
         self._accepted()
         self._backoff.reset()
 
-    def _store(self, new: T, *, is_deleted: bool) -> None:
-        named = self._by_namespace.setdefault(new.metadata.namespace, {})
-        old = named.get(new.metadata.name)
-        if not is_deleted:
-            named[new.metadata.name] = new
-            self._notify(old, new)
-            return
-        if named.pop(new.metadata.name, None) is not None:
-            self._notify(old, None)
-        if not named:
-            del self._by_namespace[new.metadata.namespace]
+    def _store(self, change: Change[T]) -> None:
+        if self._listed_version and not is_earlier(self._listed_version, change.version):
+            return  # The LIST beside the watch has it already.
+        if self._changes is not None:
+            self._changes.append(change)
+        self._copy.apply(change)
 
     def keep_part(self) -> None:
         """Drop what is not in the part any more."""
-        for namespace in [each for each in self._by_namespace if not self._keeps(each)]:
-            for old in self._by_namespace.pop(namespace).values():
-                self._notify(old, None)
-
-    def _keeps(self, namespace: str) -> bool:
-        return self._part is None or namespace in self._part
-
-    def _previous(self, raw: msgspec.Raw) -> T | None:
-        """The copy of an object that can no longer be read: it still exists, and must not seem deleted."""
-        metadata = metadata_of(raw)
-        return None if metadata is None else self.get(metadata.namespace, metadata.name)
-
-    def _notify(self, old: T | None, new: T | None) -> None:
-        if self._on_change is None:
-            return
-        try:
-            self._on_change(old, new)
-        except Exception:
-            # The caller's bug must not stop the copy.
-            self._on_crash()
-            log.exception("%s: handling a change failed", self.path)
+        self._copy.keep_part()

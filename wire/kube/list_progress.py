@@ -1,6 +1,20 @@
 """How far the LISTs of a collection are: whether the first one is complete or was refused, and whether another one was requested."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+
+
+async def first_of(*coroutines: Coroutine[object, object, object]) -> None:
+    """Run all of them until one ends, and cancel the others. Raises what it raises."""
+    tasks = [asyncio.create_task(each) for each in coroutines]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for each in done:
+            each.result()
+    finally:
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class ListProgress:
@@ -13,7 +27,8 @@ class ListProgress:
         self._requested = 0
         self._complete = 0
         self._completed = asyncio.Event()
-        self._watching: asyncio.Timeout | None = None
+        self._wakes = asyncio.Event()
+        """Set by each request, and cleared by those who wait for it."""
 
     @property
     def is_synced(self) -> bool:
@@ -50,14 +65,28 @@ class ListProgress:
         """List again, and wait until a LIST is complete that began afterwards."""
         self._requested += 1
         wanted = self._requested
-        if self._watching is not None:
-            self._watching.reschedule(asyncio.get_running_loop().time())
+        self._wakes.set()
         while self._complete < wanted:
             await self._completed.wait()
 
     @property
     def _is_list_due(self) -> bool:
         return self._complete < self._requested
+
+    async def _list_due(self) -> None:
+        """Wait until a LIST is requested that is not complete."""
+        while not self._is_list_due:
+            self._wakes.clear()
+            await self._wakes.wait()
+
+    async def _pause(self, sleep: Callable[[float], Awaitable[None]], seconds: float) -> None:
+        """Until then, or until a LIST is requested."""
+
+        async def sleeping() -> None:
+            await sleep(seconds)
+
+        self._wakes.clear()
+        await first_of(sleeping(), self._wakes.wait())
 
     def _list_ended(self, requested: int) -> None:
         """`requested`: how many LISTs had been requested when it began."""

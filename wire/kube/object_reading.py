@@ -41,10 +41,6 @@ class Part(Protocol):
 
     def __contains__(self, namespace: str) -> bool: ...
 
-    def __bool__(self) -> bool:
-        """Whether there is a namespace in it."""
-        ...
-
 
 T = TypeVar("T", bound=HasMetadata)
 
@@ -67,6 +63,12 @@ def metadata_of(raw: msgspec.Raw) -> NameAndVersion | None:
         return kube_json.decode(raw, _Named).metadata
     except msgspec.DecodeError:
         return None
+
+
+def version_of(raw: msgspec.Raw) -> str:
+    """The resourceVersion of an object; empty if not even that can be decoded."""
+    metadata = metadata_of(raw)
+    return "" if metadata is None else metadata.resource_version
 
 
 class ObjectReader(Generic[T]):

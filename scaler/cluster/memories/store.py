@@ -278,12 +278,11 @@ class MemoryStore:
         del stored.moved_here[: len(moved)]
 
     def _remove_all_but(self, existing: Mapping[str, str], shards: Collection[int]) -> None:
-        namespaces = set(existing.values())
         for uid, stored in list(self._object_of.items()):
             namespace = stored.watched_namespace
             if uid in existing or shard_of(namespace) not in shards:
                 continue
-            if namespace in namespaces or self._watches(namespace):
+            if self._watches(namespace):
                 self.remove(uid)
 
     async def _list(self) -> list[msgspec.Raw]:

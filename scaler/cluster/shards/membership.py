@@ -258,13 +258,14 @@ class Membership:
             and self._claimed_terms[shard] == term_of(found.shards.get(shard))
         )
         self._owned.update(claimed)
-        self._claimed_terms.update((shard, term_of(lease)) for shard, lease in claimed.items())
         if claimed:
             log.info("claimed shards %s; owns %d of %d", named(claimed), len(self._owned), SHARDS)
-        if continuing:
-            await self._work.begin(continuing, continues=True)
         if claimed.keys() - continuing:
             await self._work.begin(frozenset(claimed.keys() - continuing), continues=False)
+        if continuing:
+            await self._work.begin(continuing, continues=True)
+        # Not before: what did not begin must not seem to continue after the next claim.
+        self._claimed_terms.update((shard, term_of(lease)) for shard, lease in claimed.items())
         _raise_unexpected(results)
 
     def _observe(self, found: Snapshot, identity: str) -> None:

@@ -79,8 +79,14 @@ class Watches:
     async def synced(self):
         pass
 
-    async def hold(self, shards):
+    def hold(self, shards):
         pass
+
+    async def list_held(self, on_listed):
+        await asyncio.Event().wait()
+
+    def listed_shards(self, shards):
+        return shards
 
     def holds(self, namespace):
         return True

@@ -75,8 +75,9 @@ class RecordedLists:
         self.begun: list[list[str]] = []
         self.forgotten: list[list[str]] = []
 
-    def begin(self, autoscalers, known):
-        assert {each.key for each in autoscalers} <= {each.key for each in known}
+    def begin(self, autoscalers, listed_in):
+        namespaces = {each.metadata.namespace for each in autoscalers}
+        assert all(listed_in(each) >= 1 for each in namespaces)
         self.begun.append(sorted(each.key for each in autoscalers))
 
     def forget(self, includes):
@@ -148,8 +149,10 @@ class Replica:
         return True
 
     async def begin(self, shards, *, continues=False):
-        """Begin, and wait until the memories were read."""
+        """Begin, and wait until everything is listed and the memories were read."""
         await self.reconciling.begin(shards, continues=continues)
+        while self.watches.listed_shards(shards) != shards:
+            await virtual_time.passes(0.01)
         for namespace in NAMESPACES:
             await self.store.read_or_late(namespace)
 

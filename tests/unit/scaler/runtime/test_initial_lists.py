@@ -14,7 +14,7 @@ from tests.fakes import virtual_time
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
 from tests.unit.scaler.cluster.memories.server import Server
 from tests.unit.scaler.cluster.test_target_scale import scaled
-from tests.unit.scaler.runtime.replica import BANK, NAMESPACES, SHOP, Replica
+from tests.unit.scaler.runtime.replica import NAMESPACES, SHOP, Replica
 from wire.api.status import StatusError, Unavailable
 
 NAMES = ("web", "api", "worker")
@@ -104,7 +104,7 @@ def started():
 
 
 async def test_memories_and_scales_are_those_of_the_lists_and_are_used_once(started):
-    started.lists.begin([of(name) for name in NAMES], known=ALL)
+    started.lists.begin([of(name) for name in NAMES], listed_in=lambda _: len(ALL))
     for name in NAMES:
         memory = await started.lists.memory(of(name))
         assert memory.known_replicas == (5, 5)
@@ -126,7 +126,7 @@ async def test_every_page_is_read(started):
         return json.dumps(last if params.get("continue") == "c" else first).encode()
 
     started.kube.get = get
-    started.lists.begin([of(name) for name in NAMES], known=ALL)
+    started.lists.begin([of(name) for name in NAMES], listed_in=lambda _: len(ALL))
     assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is not None
     assert await started.lists.scale(scale_path(DEPLOYMENTS, "api")) is not None
     assert await started.lists.scale(scale_path(DEPLOYMENTS, "worker")) is None
@@ -136,7 +136,7 @@ async def test_every_page_is_read(started):
 async def test_custom_resources_are_listed_as_their_definition_says(started):
     version = {"name": "v1alpha1", "subresources": {"scale": PATHS}}
     started.kube.serve(DEFINITION, {"spec": {"versions": [version]}})
-    started.lists.begin([of("web", "Rollout", "argoproj.io/v1alpha1")], known=ALL[:1])
+    started.lists.begin([of("web", "Rollout", "argoproj.io/v1alpha1")], listed_in=lambda _: 1)
     scale = await started.lists.scale(scale_path(ROLLOUTS, "web"))
     assert (scale.view.spec_replicas, scale.view.status_replicas) == (3, 3)
 
@@ -150,14 +150,14 @@ async def test_custom_resources_are_listed_as_their_definition_says(started):
 )
 async def test_custom_resources_without_a_definition_are_read_one_by_one(started, answer):
     started.kube.answers[DEFINITION] = answer
-    started.lists.begin([of("web", "Rollout", "argoproj.io/v1alpha1")], known=ALL[:1])
+    started.lists.begin([of("web", "Rollout", "argoproj.io/v1alpha1")], listed_in=lambda _: 1)
     assert await started.lists.scale(scale_path(ROLLOUTS, "web")) is None
     assert ROLLOUTS not in started.paths
 
 
 async def test_a_few_of_many_objects_are_read_one_by_one(started):
     started.targets.counts[DEPLOYMENTS] = 11
-    started.lists.begin([of("web")], known=[of(str(n)) for n in range(11)])
+    started.lists.begin([of("web")], listed_in=lambda _: 11)
     assert await started.lists.memory(of("web")) is None
     assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is None
     assert started.paths == []
@@ -165,7 +165,7 @@ async def test_a_few_of_many_objects_are_read_one_by_one(started):
 
 async def test_targets_that_cannot_be_watched_are_read_one_by_one(started):
     del started.targets.counts[DEPLOYMENTS]
-    started.lists.begin([of("web")], known=ALL[:1])
+    started.lists.begin([of("web")], listed_in=lambda _: 1)
     assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is None
     assert await started.lists.memory(of("web")) is not None
 
@@ -173,7 +173,7 @@ async def test_targets_that_cannot_be_watched_are_read_one_by_one(started):
 async def test_an_object_that_cannot_be_read_does_not_hide_the_others(started):
     malformed = {"metadata": metadata("web"), "spec": {"replicas": "three"}}
     started.list(DEPLOYMENTS, malformed, {"metadata": 7}, workload("api"))
-    started.lists.begin([of(name) for name in NAMES], known=ALL)
+    started.lists.begin([of(name) for name in NAMES], listed_in=lambda _: len(ALL))
     assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is None
     assert await started.lists.scale(scale_path(DEPLOYMENTS, "api")) is not None
 
@@ -181,7 +181,7 @@ async def test_an_object_that_cannot_be_read_does_not_hide_the_others(started):
 async def test_of_a_kind_without_a_history_only_the_scales_are_listed():
     started = Started(HORIZONTAL_POD_AUTOSCALERS)
     started.list(DEPLOYMENTS, workload("web"))
-    started.lists.begin([of("web")], known=ALL[:1])
+    started.lists.begin([of("web")], listed_in=lambda _: 1)
     assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is not None
     assert started.paths == [DEPLOYMENTS]
 
@@ -191,14 +191,14 @@ async def test_a_limited_scaler_lists_its_namespaces_only():
     folder = "/apis/apps/v1/namespaces/{}/deployments"
     started.targets.counts = {folder.format("shop"): 2, folder.format("back"): 0}
     started.list(folder.format("shop"), workload("web"))
-    started.lists.begin([of("web")], known=ALL[:1])
+    started.lists.begin([of("web")], listed_in=lambda _: 1)
     assert await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is not None
     memories = "/apis/loadline.io/v1beta1/namespaces/shop/loadautoscalers"
     assert sorted(started.paths) == sorted([folder.format("shop"), memories])
 
 
 async def test_what_another_process_may_have_written_is_not_used_and_the_rest_is(started):
-    started.lists.begin(ALL, known=ALL)
+    started.lists.begin(ALL, listed_in=lambda _: len(ALL))
     await asyncio.gather(*started.tasks)
     started.lists.forget(lambda key: key == "shop/web")
     assert await started.lists.memory(of("web")) is None
@@ -209,7 +209,7 @@ async def test_what_another_process_may_have_written_is_not_used_and_the_rest_is
 
 async def test_what_is_forgotten_while_it_is_listed_is_not_waited_for(started):
     started.kube.get = hangs
-    started.lists.begin(ALL, known=ALL)
+    started.lists.begin(ALL, listed_in=lambda _: len(ALL))
     waiting = asyncio.create_task(started.lists.memory(of("web")))
     await asyncio.sleep(0)
     started.lists.forget(every)
@@ -220,7 +220,7 @@ async def test_what_is_forgotten_while_it_is_listed_is_not_waited_for(started):
 
 @pytest.mark.parametrize("version", ["6", "8"])
 async def test_a_memory_of_another_version_than_the_watch_shows_is_not_used(started, version):
-    started.lists.begin(ALL, known=ALL)
+    started.lists.begin(ALL, listed_in=lambda _: len(ALL))
     assert await started.lists.memory(of("web", resource_version=version)) is None
     assert await started.lists.memory(of("web")) is None, "it is used once"
     assert await started.lists.memory(of("api")) is not None
@@ -235,7 +235,7 @@ async def test_a_memory_of_another_version_than_the_watch_shows_is_not_used(star
     ],
 )
 async def test_what_cannot_be_scaled_is_neither_watched_nor_listed(started, kind, api_version):
-    started.lists.begin([of("web", kind, api_version)], known=ALL[:1])
+    started.lists.begin([of("web", kind, api_version)], listed_in=lambda _: 1)
     assert await started.lists.memory(of("web")) is not None
     await asyncio.gather(*started.tasks)
     assert started.targets.watched == []
@@ -251,7 +251,9 @@ def test_a_resource_that_hangs_delays_only_its_own_autoscalers(started):
     async def scenario():
         clock = asyncio.get_running_loop().time
         began_at = clock()
-        started.lists.begin([of("web", "Rollout", "argoproj.io/v1alpha1"), of("api")], known=ALL)
+        started.lists.begin(
+            [of("web", "Rollout", "argoproj.io/v1alpha1"), of("api")], listed_in=lambda _: len(ALL)
+        )
         memory = await started.lists.memory(of("web"))
         scale = await started.lists.scale(scale_path(DEPLOYMENTS, "api"))
         fast_seconds = clock() - began_at
@@ -265,20 +267,20 @@ def test_a_resource_that_hangs_delays_only_its_own_autoscalers(started):
 @pytest.mark.parametrize(("there", "is_listed"), [(10, True), (11, False)])
 async def test_a_tenth_of_the_objects_is_enough(started, there, is_listed):
     started.targets.counts[DEPLOYMENTS] = there
-    started.lists.begin([of("web")], known=[of(str(n)) for n in range(there)])
+    started.lists.begin([of("web")], listed_in=lambda _: there)
     assert (await started.lists.memory(of("web")) is not None) is is_listed
     assert (await started.lists.scale(scale_path(DEPLOYMENTS, "web")) is not None) is is_listed
 
 
 async def test_shards_that_are_begun_one_after_the_other_keep_what_was_listed_for_each(started):
     for name in NAMES:
-        started.lists.begin([of(name)], known=ALL)
+        started.lists.begin([of(name)], listed_in=lambda _: len(ALL))
     for name in NAMES:
         assert await started.lists.memory(of(name)) is not None
 
 
 async def test_an_autoscaler_that_was_created_again_has_no_memory_of_the_former(started):
-    started.lists.begin([of("web")], known=ALL[:1])
+    started.lists.begin([of("web")], listed_in=lambda _: 1)
     assert await started.lists.memory(of("web", uid="another")) is None
 
 
@@ -286,7 +288,7 @@ def test_a_list_that_hangs_is_waited_for_no_longer_than_ten_seconds(started):
     async def scenario():
         clock = asyncio.get_running_loop().time
         began_at = clock()
-        started.lists.begin([of("web")], known=ALL[:1])
+        started.lists.begin([of("web")], listed_in=lambda _: 1)
         memory = await started.lists.memory(of("web"))
         return memory, clock() - began_at
 
@@ -300,7 +302,7 @@ async def test_a_listed_scale_is_used_only_if_the_watch_shows_its_version(
 ):
     path = scale_path(DEPLOYMENTS, "web")
     started.kube.serve(path, {"metadata": metadata("web"), "spec": {"replicas": 9}, "status": {}})
-    started.lists.begin([of("web")], known=ALL[:1])
+    started.lists.begin([of("web")], listed_in=lambda _: 1)
 
     class Version:
         resource_version = version
@@ -319,7 +321,7 @@ def test_what_other_replicas_have_written_is_listed_and_forgotten_when_a_shard_i
     async def scenario():
         replica = Replica(Server())
         await replica.begin(SHOP)
-        await replica.begin(BANK, continues=True)
+        await replica.begin(SHOP, continues=True)
         assert replica.lists.begun == [["shop/web"]]
         await replica.reconciling.end(SHOP)
         assert replica.lists.forgotten == [["shop/web"]]

@@ -69,6 +69,7 @@ def test_since_1_37_autoscalers_that_exist_already_are_reconciled_at_400_per_sec
         replica = Replica(Server())
         for number in range(800):
             replica.hpas.create("shop", f"new-{number}")
+        await virtual_time.passes(0.1)  # The watch has reported them.
         await replica.begin(ALL_SHARDS)
         replica.reconciled.clear()
         await virtual_time.passes(1.0)

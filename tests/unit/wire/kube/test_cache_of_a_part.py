@@ -18,7 +18,7 @@ NAMESPACES = ("a", "b", "c")
 class Watched:
     """A running cache of a part."""
 
-    def __init__(self, server, *namespaces):
+    def __init__(self, server, *namespaces, sleep=lambda _: asyncio.sleep(0)):
         self.part = set(namespaces)
         self.changes = []
         self.changed = asyncio.Event()
@@ -29,7 +29,7 @@ class Watched:
             part=self.part,
             on_change=self._note,
             backoff=Backoff(chance=lambda: 0.0),
-            sleep=lambda _: asyncio.sleep(0),
+            sleep=sleep,
         )
 
     def _note(self, old, new):
@@ -80,32 +80,117 @@ async def test_only_the_objects_of_the_part_are_kept_and_the_others_move_the_wat
     assert server.requests[-1][0]["resourceVersion"] == "4"
 
 
-async def test_while_nothing_is_in_the_part_one_object_is_listed():
-    server = ScriptedServer(page(pod("one", 1, "a"), version=7, continue_="more"), [STAY])
+async def test_what_is_not_in_the_part_is_listed_and_not_kept():
+    """So a replica has shown that it can list before it claims anything."""
+    pages = page(pod("one", 1, "a"), version=7, continue_="more"), page(pod("two", 2), version=7)
+    server = ScriptedServer(*pages, [STAY])
     async with Watched(server) as watched:
         await asyncio.wait_for(server.exhausted.wait(), 5)
         assert (watched.versions(), watched.cache.is_synced) == ({}, True)
-    (listed, _), (watch, _) = server.requests
-    assert (listed["limit"], watch["resourceVersion"]) == ("1", "7")
+        assert watched.cache.listed_count == 2
+    assert server.requests[-1][0]["resourceVersion"] == "7"
 
 
-async def test_a_part_that_has_grown_is_listed_without_waiting_for_the_end_of_the_watch():
-    both = page(pod("one", 1, "a"), pod("two", 4, "b"), version=4)
-    server = ScriptedServer(page(pod("one", 1, "a"), version=2), [STAY], both, [STAY])
+class Server:
+    """The first LIST is empty. Later ones, and the events of the watch, are what the test says, when it says it."""
+
+    def __init__(self):
+        self.lists: asyncio.Queue[bytes | Exception] = asyncio.Queue()
+        self.events: asyncio.Queue[bytes] = asyncio.Queue()
+        self.lists.put_nowait(page(version=1))
+        self.requested = 0
+
+    async def get(self, path, params=None, *, accept=""):
+        self.requested += 1
+        found = await self.lists.get()
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def watch(self, path, params=None, *, on_accepted=lambda: None, **_):
+        on_accepted()
+        while True:
+            yield await self.events.get()
+
+
+async def becomes(condition):
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110  whatever changes it
+            await asyncio.sleep(0)
+
+
+async def test_while_a_part_that_has_grown_is_listed_the_rest_is_kept_up_to_date():
+    server = Server()
     async with Watched(server, "a") as watched:
-        await asyncio.wait_for(server.exhausted.wait(), 5)
-        kept = watched.cache.get("a", "one")
+        await watched.cache.synced()
         watched.part.add("b")
-        await asyncio.wait_for(watched.cache.relisted(), 5)
-        assert watched.versions() == {("a", "one"): "1", ("b", "two"): "4"}
-        assert watched.cache.get("a", "one") is kept
+        relisted = asyncio.create_task(watched.cache.relisted())
+        server.lists.put_nowait(Unavailable("too busy"))
+        await becomes(lambda: server.requested == 3)
+        server.events.put_nowait(event("ADDED", pod("one", 3, "a")))
+        server.events.put_nowait(event("ADDED", pod("gone", 4, "a")))
+        server.events.put_nowait(event("DELETED", pod("gone", 5, "a")))
+        await becomes(lambda: watched.versions() == {("a", "one"): "3"})
         assert watched.cache.last_error is None
+        assert not relisted.done()
+        # Of version 2: before these events.
+        server.lists.put_nowait(page(pod("gone", 2, "a"), pod("two", 2, "b"), version=2))
+        await asyncio.wait_for(relisted, 5)
+        assert watched.versions() == {("a", "one"): "3", ("b", "two"): "2"}
+        assert ("one", None) not in watched.changes
+
+
+async def test_events_that_a_newer_list_contains_change_nothing():
+    server = Server()
+    async with Watched(server, "a") as watched:
+        await watched.cache.synced()
+        watched.part.add("b")
+        server.lists.put_nowait(page(pod("one", 4, "a"), version=5))
+        await asyncio.wait_for(watched.cache.relisted(), 5)
+        assert watched.cache.resource_version == "5"
+        for each in (
+            event("ADDED", pod("one", 2, "a")),
+            event("ADDED", pod("gone", 3, "b")),
+            event("MODIFIED", pod("one", 4, "a")),
+            event("DELETED", pod("gone", 5, "b")),
+        ):
+            server.events.put_nowait(each)
+        server.events.put_nowait(event("ADDED", pod("new", 6, "b")))
+        await becomes(lambda: watched.cache.resource_version == "6")
+        assert watched.versions() == {("a", "one"): "4", ("b", "new"): "6"}
+        assert watched.changes == [(None, "one"), (None, "new")]
+
+
+async def test_a_list_of_earlier_versions_than_the_copy_replaces_it():
+    """As after a restore of etcd: what the watch sends is not of the same history."""
+    server = Server()
+    async with Watched(server, "a") as watched:
+        await watched.cache.synced()
+        server.events.put_nowait(event("ADDED", pod("lost", 9, "a")))
+        await becomes(lambda: watched.versions() == {("a", "lost"): "9"})
+        watched.part.add("b")
+        relisted = asyncio.create_task(watched.cache.relisted())
+        for _ in range(2):
+            server.lists.put_nowait(page(pod("one", 3, "a"), version=4))
+        await asyncio.wait_for(relisted, 5)
+        assert watched.versions() == {("a", "one"): "3"}
+
+
+async def test_a_request_ends_the_pause_after_a_failure():
+    server = Server()
+    server.lists = asyncio.Queue()
+    server.lists.put_nowait(Unavailable("no connection"))
+    async with Watched(server, "a", sleep=lambda _: asyncio.Event().wait()) as watched:
+        await asyncio.wait_for(watched.cache.attempted(), 5)
+        server.lists.put_nowait(page(pod("one", 1, "a"), version=1))
+        await asyncio.wait_for(watched.cache.relisted(), 5)
+        assert watched.versions() == {("a", "one"): "1"}
 
 
 async def test_a_list_that_has_begun_before_is_not_the_one_that_was_requested():
     first = page(pod("one", 1, "a"), version=2, continue_="t")
     second = page(pod("old", 2, "b"), version=2)
-    server = SlowServer(first, second, page(pod("new", 3, "b"), version=3), [STAY])
+    server = SlowServer(first, second, [STAY], page(pod("new", 3, "b"), version=3))
     async with Watched(server, "a") as watched:
         await asyncio.wait_for(server.begun.wait(), 5)
         watched.part.add("b")
@@ -178,8 +263,6 @@ class ModelServer:
             return page(*left, version=version)
         found, version = list(self.objects.values()), self.version
         await asyncio.sleep(0)
-        if params.get("limit") == "1":
-            return page(*found[:1], version=version)
         half = len(found) // 2
         return page(*found[:half], version=version, continue_=json.dumps([found[half:], version]))
 
@@ -213,6 +296,7 @@ steps = st.one_of(
 def test_a_part_is_what_the_server_has_in_its_namespaces(script):
     async def scenario():
         server = ModelServer()
+        relisting = []
         async with Watched(server) as watched:
             for step in script:
                 match step:
@@ -224,14 +308,15 @@ def test_a_part_is_what_the_server_has_in_its_namespaces(script):
                         watched.part.update(held)
                         watched.cache.keep_part()
                         if grows:
-                            await watched.cache.relisted()
-                            assert known(watched) <= written(server, held)
+                            relisting.append(asyncio.create_task(watched.cache.relisted()))
                     case ("break",):
                         server.end_watches()
                     case ("turn",):
                         await asyncio.sleep(0)
+                assert known(watched) <= written(server, watched.part)
             watched.part.add("a")
             await watched.cache.relisted()
+            await asyncio.gather(*relisting)
             server.write("a", "last", deletes=False)
             while ("a", "last") not in watched.versions():
                 watched.changed.clear()

@@ -26,6 +26,8 @@ class Work:
         self.continued = set()
         self.drain_seconds = drain_seconds
         self.is_running = False
+        self.may_begin = asyncio.Event()
+        self.may_begin.set()
 
     async def run(self):
         self.is_running = True
@@ -37,6 +39,7 @@ class Work:
             self.shards.clear()
 
     async def begin(self, shards, *, continues):
+        await self.may_begin.wait()
         self.shards |= shards
         if continues:
             self.continued |= shards

@@ -182,6 +182,24 @@ def test_a_replica_that_was_cut_off_for_a_moment_keeps_its_memory():
     virtual_time.run(scenario())
 
 
+def test_what_did_not_begin_after_its_claim_is_not_continued_after_the_next_one():
+    """What was stored has not been read yet."""
+
+    async def scenario():
+        a = Replica(LeaseServer(), "a")
+        a.work.may_begin.clear()
+        await virtual_time.passes(3)
+        a.connection.is_cut = True
+        await virtual_time.passes(12)
+        a.work.may_begin.set()
+        a.connection.is_cut = False
+        await virtual_time.passes(10)
+        assert_shared(a)
+        assert not a.work.continued
+
+    virtual_time.run(scenario())
+
+
 def test_what_another_replica_has_owned_meanwhile_is_not_continued():
     async def scenario():
         server = LeaseServer()
