@@ -68,6 +68,8 @@ class LeaderElection:
         self._is_leading = False
         self._term: tuple[str, int] | None = None
         self._continues = False
+        self._has_renewed = False
+        """Whether the Lease was its own already when it was written last."""
         self._problem = ProblemLog(
             log,
             failing=f"lease {namespace}/{name} cannot be acquired or renewed",
@@ -162,7 +164,8 @@ class LeaderElection:
         return True
 
     def _begin_term(self) -> None:
-        self._continues = self._observed.term == self._term
+        # After a restore of etcd, transitions are counted again, so another one may have led in a term of the same number.
+        self._continues = self._has_renewed and self._observed.term == self._term
         self._term = self._observed.term
 
     async def _renew(self) -> None:
@@ -234,7 +237,7 @@ class LeaderElection:
         now = micro_time(self._now())
         found = self._observed.lease
         before = found.spec if found else LeaseSpec()
-        renewal = before.holder_identity == self.identity
+        self._has_renewed = renewal = before.holder_identity == self.identity
         transitions = (before.lease_transitions or 0) + (0 if renewal or found is None else 1)
         spec = LeaseSpec(
             holder_identity=self.identity,

@@ -8,7 +8,7 @@ from itertools import takewhile
 import msgspec
 
 from scaler.cluster.memories.scaling_memory import OBJECT_BYTES_MAX
-from tests.simulation.creations import created, known_by
+from tests.simulation.creations import created, created_as_known, known_by
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import MemoryRead, MemoryStored, TargetRequest, Warned
@@ -92,6 +92,8 @@ def as_after_a_restart(run: Run) -> Iterator[Violation]:
     for start in _starts(run):
         if start.read is not None and not start.read.is_damaged:
             continue
+        if len(created_as_known(run, start.plan, start.first.at)) > 1:
+            continue  # It may be the former autoscaler of that name, with its memory.
         window = window_of(run, start.plan)
         until = min(start.first.at + window - ROUNDING_SECONDS, _next_read(run, start))
         since = max(start.first.at, created(run, start.plan, start.first.at))

@@ -96,7 +96,7 @@ class Membership:
         self._own: LeaderElection | None = None
         self._number = 0
         self._owned: dict[int, Lease] = {}
-        self._claimed_terms: dict[int, tuple[str, int] | None] = {}
+        self._claimed_terms: dict[int, tuple[str, int, str] | None] = {}
         self._observed: dict[int, ObservedLease] = {}
         self._past_identities: set[str] = set()
         self._problem = ProblemLog(

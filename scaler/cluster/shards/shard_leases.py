@@ -124,6 +124,8 @@ def holder_of(lease: Lease | None) -> str:
     return (lease.spec.holder_identity or "") if lease else ""
 
 
-def term_of(lease: Lease | None) -> tuple[str, int] | None:
-    """Differs between two claims of a shard."""
-    return (lease.metadata.uid, lease.spec.lease_transitions or 0) if lease else None
+def term_of(lease: Lease | None) -> tuple[str, int, str] | None:
+    """Differs between two claims of a shard, also if the transitions are counted again after a restore of etcd."""
+    if lease is None:
+        return None
+    return lease.metadata.uid, lease.spec.lease_transitions or 0, holder_of(lease)

@@ -264,6 +264,27 @@ async def test_a_leader_does_not_continue_after_another_one(candidates, time, de
     assert (candidates.working, a.election.continues) == (["a"], False)
 
 
+async def test_a_leader_does_not_continue_after_another_one_in_a_term_of_the_same_number(
+    candidates, time
+):
+    """As after a restore of etcd from a backup, from which on transitions are counted again."""
+    b = candidates("b")
+    await time.advance(5)
+    backup = candidates.leases.lease
+    await b.stop()
+    a = candidates("a")
+    await time.advance(5)
+    led = candidates.leases.lease.spec.lease_transitions
+    a.client.is_down = True
+    await time.advance(DEADLINE_SECONDS + 5)
+    candidates.leases.lease = backup  # Held by b, which has led meanwhile.
+    candidates.leases.version = int(backup.metadata.resource_version)
+    a.client.is_down = False
+    await time.advance(LEASE_SECONDS + 10)
+    assert candidates.leases.lease.spec.lease_transitions == led
+    assert (candidates.working, a.election.continues) == (["a"], False)
+
+
 async def test_work_that_returns_ends_the_candidate(time):
     leases = Leases()
     election = LeaderElection(

@@ -7,7 +7,7 @@ import pytest
 
 from scaler.cluster.lease import Lease, LeaseSpec
 from scaler.cluster.shards.assignment import ALL_SHARDS
-from scaler.cluster.shards.shard_leases import ShardLeases, shard_name
+from scaler.cluster.shards.shard_leases import ShardLeases, shard_name, term_of
 from tests.fakes import virtual_time
 from tests.unit.scaler.cluster.shards.lease_server import Connection, LeaseServer
 from tests.unit.scaler.cluster.shards.sharing_replicas import TIMES, Replica
@@ -52,6 +52,16 @@ async def test_a_lease_that_has_changed_since_it_was_read_is_not_claimed():
     metadata = ObjectMeta(name=NAME, namespace="loadline", resource_version="0")
     with pytest.raises(StatusError, match="changed"):
         await shard_leases(Connection(server)).claim(SHARD, Lease(metadata=metadata), "a", 0.0)
+
+
+def test_two_claims_of_the_same_number_are_different_terms():
+    """As after a restore of etcd from a backup, from which on transitions are counted again."""
+    metadata = ObjectMeta(name=NAME, namespace="loadline", uid="u")
+    a, b = (
+        Lease(metadata=metadata, spec=LeaseSpec(holder_identity=each, lease_transitions=5))
+        for each in ("a", "b")
+    )
+    assert term_of(a) != term_of(b)
 
 
 def owned_by_one(caplog, **faults):
