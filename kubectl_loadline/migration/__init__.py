@@ -2,7 +2,7 @@
 
 from kubectl_loadline.migration.adapter_names import AdapterNames
 from kubectl_loadline.migration.comparison import Comparison, compare
-from kubectl_loadline.migration.conversion import Converted, Remark, Unconvertible
+from kubectl_loadline.migration.conversion import Converted, Remark, Unconvertible, name_of
 from kubectl_loadline.migration.horizontal_pod_autoscaler import from_hpa
 from kubectl_loadline.migration.scaled_object import from_scaled_object
 
@@ -15,4 +15,5 @@ __all__ = [
     "compare",
     "from_hpa",
     "from_scaled_object",
+    "name_of",
 ]

@@ -1,12 +1,15 @@
 """The result of converting one object, and what HPAs and ScaledObjects have in common."""
 
 import argparse
+import contextlib
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
 
 from wire.api.loadline import API_VERSION
+from wire.api.quantity import Quantity
 from wire.process.command_line.parsing import boolean
 
 Json = dict[str, Any]
@@ -52,6 +55,27 @@ class Remarks:
         self._original = original
         self.found: list[Remark] = []
 
+    def integer(self, field: str, value: object) -> int:
+        """The value of a field of the object. Raises `Unconvertible`."""
+        try:
+            return int(str(value))
+        except ValueError as error:
+            raise self.unconvertible(
+                field, f"{value!r} is not an integer. Replace variables of templates first"
+            ) from error
+
+    def positive_quantity(self, field: str, value: object) -> str:
+        """The same of a quantity above zero, as the target of a metric must be. Raises `Unconvertible`."""
+        text = str(value)
+        with contextlib.suppress(ValueError):
+            if Quantity.parse(text) > Quantity.from_int(0):
+                return text
+        raise self.unconvertible(field, f"{text!r} is not a quantity above 0, such as 5 or 500m")
+
+    def unconvertible(self, field: str, message: str) -> Unconvertible:
+        """The exception for a field."""
+        return Unconvertible(f"{self._original}: {field}: {message}")
+
     def add(self, field: str, message: str, fix: str | None = None) -> None:
         """One more remark, about a field of the object."""
         self.found.append(Remark(object=self._original, field=field, message=message, fix=fix))
@@ -79,8 +103,20 @@ def load_autoscaler(source: Mapping[str, Any], spec: Json) -> Json:
         "apiVersion": API_VERSION,
         "kind": "LoadAutoscaler",
         "metadata": metadata,
-        "spec": spec,
+        "spec": _without_fractions(spec),
     }
+
+
+def _without_fractions(value: Any) -> Any:
+    """Quantities such as 0.5 as text, which the API server of an HPA makes of them, too: the CRD accepts integers and text."""
+    match value:
+        case dict():
+            return {name: _without_fractions(each) for name, each in value.items()}
+        case list():
+            return [_without_fractions(each) for each in value]
+        case float():
+            return f"{Decimal(repr(value)):f}"
+    return value
 
 
 def as_boolean(value: object) -> bool | None:

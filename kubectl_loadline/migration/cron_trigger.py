@@ -29,7 +29,9 @@ def schedules(
                 "Add a schedule by hand: `schedule` is the start, `durationSeconds` the time to the end.",
             )
             continue
-        wanted = int(metadata.get("desiredReplicas", 1))
+        wanted = remarks.integer(
+            f"spec.triggers[{index}].metadata.desiredReplicas", metadata.get("desiredReplicas", 1)
+        )
         schedule: Json = {
             "name": f"cron-{index}",
             "schedule": start,

@@ -93,7 +93,10 @@ class PrometheusMetrics:
     def _metric(
         self, index: int, name: str, trigger: Mapping[str, Any], metadata: Mapping[str, Any]
     ) -> Json:
-        threshold = str(metadata.get("threshold", ""))
+        where = f"spec.triggers[{index}].metadata"
+        threshold = self._remarks.positive_quantity(
+            f"{where}.threshold", metadata.get("threshold", "")
+        )
         kind = trigger.get("metricType") or "AverageValue"
         target = {"type": kind, "value" if kind == "Value" else "averageValue": threshold}
         wanted = dns_label(str(trigger.get("name") or "")) or f"prometheus-{index}"
@@ -107,8 +110,15 @@ class PrometheusMetrics:
                 "type": "Object",
                 "object": {"describedObject": {**self._described}, **source},
             }
-        if activation := metadata.get("activationThreshold"):
-            metric["activationValue"] = str(activation)
+        activation = str(metadata.get("activationThreshold") or "")
+        if activation.startswith("-"):
+            self._remarks.add(
+                f"{where}.activationThreshold",
+                f"{activation} cannot be an activationValue, and is omitted: in KEDA, the trigger is always active",
+                "Set minReplicas to 1.",
+            )
+        elif activation:
+            metric["activationValue"] = activation
         return metric
 
     def _backend(

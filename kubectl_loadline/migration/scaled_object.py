@@ -48,7 +48,7 @@ def from_scaled_object(
     if scaled_object.get("apiVersion") != API_VERSION:
         raise Unconvertible(f"{original}: apiVersion is not {API_VERSION}")
     remarks = Remarks(original)
-    target = _target(given)
+    target = _target(given, remarks)
     if as_objects and not (scaled_object.get("metadata") or {}).get("namespace"):
         raise Unconvertible(
             f"{original}: metadata.namespace is missing. With --as-objects, the query of a metric says in which namespace the scale "
@@ -100,12 +100,14 @@ def _types(spec: Mapping[str, Any]) -> str:
     return ", ".join(str(each.get("type")) for each in spec.get("triggers") or []) or "none"
 
 
-def _target(spec: Mapping[str, Any]) -> Json:
+def _target(spec: Mapping[str, Any], remarks: Remarks) -> Json:
     given = spec.get("scaleTargetRef") or {}
+    if not given.get("name"):
+        raise remarks.unconvertible("spec.scaleTargetRef.name", "it is missing")
     return {
         "apiVersion": given.get("apiVersion") or "apps/v1",
         "kind": given.get("kind") or "Deployment",
-        "name": given.get("name", ""),
+        "name": given["name"],
     }
 
 
@@ -134,11 +136,13 @@ def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
     metadata = trigger.get("metadata") or {}
     kind = trigger.get("metricType") or metadata.get("type") or "Utilization"
     value = str(metadata.get("value", ""))
-    target: Json = {"type": kind}
-    if kind == "Utilization" and value.isdecimal():
-        target["averageUtilization"] = int(value)
+    field = f"spec.triggers[{index}].metadata.value"
+    if kind == "Utilization":
+        percent = remarks.integer(field, value)
+        target: Json = {"type": kind, "averageUtilization": percent}
     else:
-        target = {"type": "AverageValue", "averageValue": value}
+        quantity = remarks.positive_quantity(field, value)
+        target = {"type": "AverageValue", "averageValue": quantity}
     if metadata.get("activationValue"):
         remarks.add(
             f"spec.triggers[{index}].metadata.activationValue",
@@ -155,32 +159,58 @@ def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
 
 
 def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> Json:
-    least = int(spec.get("minReplicaCount") or 0)
+    least = remarks.integer("spec.minReplicaCount", spec.get("minReplicaCount") or 0)
+    most = spec.get("maxReplicaCount") or MAX_REPLICAS
     bounds: Json = {
         "minReplicas": least,
-        "maxReplicas": int(spec.get("maxReplicaCount") or MAX_REPLICAS),
+        "maxReplicas": remarks.integer("spec.maxReplicaCount", most),
     }
     if least == 0 and not any(map(_is_from_prometheus, metrics)):
         bounds["minReplicas"] = 1
         _remark_zero(spec, remarks)
     elif least == 0:
-        cooldown = spec.get("cooldownPeriod")
-        seconds = COOLDOWN_SECONDS if cooldown is None else int(cooldown)
-        # KEDA starts a target from any zero, and most targets that are converted have the zero that KEDA has set.
-        bounds["scaleToZero"] = {"cooldownSeconds": seconds, "manualZero": "Activate"}
+        bounds["scaleToZero"] = _scale_to_zero(spec, remarks)
+    if spec.get("idleReplicaCount") is not None and bounds["minReplicas"] > 0:
+        _remark_idle(spec, metrics, remarks)
     if bounds["minReplicas"] > 0:
         for metric in metrics:
             metric.pop("activationValue", None)
-    if spec.get("idleReplicaCount") is not None:
-        remarks.add(
-            "spec.idleReplicaCount",
-            "LoadAutoscalers have no separate replica count for idle times, only minReplicas",
-            "Set minReplicas to 0 if the target may scale to zero.",
-        )
     for name in ("initialCooldownPeriod", "pollingInterval"):
         if spec.get(name):
             remarks.add(f"spec.{name}", _INTERVALS[name])
     return bounds
+
+
+def _scale_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> Json:
+    cooldown = spec.get("cooldownPeriod")
+    seconds = (
+        COOLDOWN_SECONDS if cooldown is None else remarks.integer("spec.cooldownPeriod", cooldown)
+    )
+    # KEDA starts a target from any zero, and most targets that are converted have the zero that KEDA has set.
+    return {"cooldownSeconds": seconds, "manualZero": "Activate"}
+
+
+def _remark_idle(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> None:
+    """What to set for scaling to zero while nothing is active: the activation values are omitted with `minReplicas` above 0."""
+    zero = _scale_to_zero(spec, remarks)
+    values = [
+        f"activationValue: {each['activationValue']!r} in {each.get('name') or each['type']}"
+        for each in metrics
+        if "activationValue" in each
+    ]
+    remarks.add(
+        "spec.idleReplicaCount",
+        "LoadAutoscalers have no separate replica count for idle times, so the target keeps minReplicas",
+        "To scale to zero while no trigger is active, set "
+        + ", ".join(
+            [
+                "minReplicas: 0",
+                f"scaleToZero: {{cooldownSeconds: {zero['cooldownSeconds']}, manualZero: Activate}}",
+                *values,
+            ]
+        )
+        + ". While one is active, the target then has at least 1 replica.",
+    )
 
 
 def _remark_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
@@ -241,13 +271,13 @@ def _add_fallback(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Rem
     given = spec.get("fallback")
     if not given:
         return
-    failures = int(given.get("failureThreshold", 0))
+    failures = remarks.integer("spec.fallback.failureThreshold", given.get("failureThreshold", 0))
     duration = {"failureDurationSeconds": failures * SYNC_PERIOD_SECONDS}
     match given.get("behavior", "static"):
         case "static":
             fallback: Json = {
                 "type": "Replicas",
-                "replicas": int(given.get("replicas", 0)),
+                "replicas": remarks.integer("spec.fallback.replicas", given.get("replicas", 0)),
                 **duration,
             }
         case "currentReplicas":

@@ -82,7 +82,7 @@ class WatchCache(ListProgress, Generic[T]):
         concern that object only. `on_watch` is called whenever a watch was accepted. `part`: the namespaces whose objects are kept;
         None for all.
         """
-        super().__init__()
+        super().__init__(is_part=part is not None)
         self.path = path
         self._client = client
         self._page_size = page_size
@@ -103,9 +103,8 @@ class WatchCache(ListProgress, Generic[T]):
         self._list_duration_seconds = 0.0
         self._is_watch_refused = False
         self._was_watch_accepted = False
-        self._was_interrupted = False
-        self._lists_first = False
-        """Whether the last watch has failed: then a LIST that was requested does not wait for the next one."""
+        self._was_interrupted = self._lists_first = False
+        """The second: whether the last watch has failed, so that a LIST that was requested does not wait for the next one."""
         self._restored_from = ""
         self._listed_version = ""
         """That of a LIST beside the watch, which may still send what that LIST has."""
@@ -300,9 +299,10 @@ class WatchCache(ListProgress, Generic[T]):
             raise
 
     async def _follow(self) -> None:
-        """Watch; a LIST that is requested meanwhile is read beside it."""
+        """Watch; a LIST that is requested meanwhile is read beside it, which only a part needs."""
         try:
-            await first_of(self._watch(), self._list_when_due())
+            watching = self._watch()
+            await (first_of(watching, self._list_when_due()) if self._is_part else watching)
         except BaseException:
             self._lists_first = True
             raise

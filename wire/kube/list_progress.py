@@ -20,7 +20,9 @@ async def first_of(*coroutines: Coroutine[object, object, object]) -> None:
 class ListProgress:
     """Of one collection."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_part: bool) -> None:
+        """`is_part`: another LIST may be requested, because the copy is that of a part, which may grow."""
+        self._is_part = is_part
         self._synced = asyncio.Event()
         self._listed_or_refused = asyncio.Event()
         self._attempted = asyncio.Event()
@@ -62,7 +64,7 @@ class ListProgress:
             self._listed_or_refused.clear()
 
     async def relisted(self) -> None:
-        """List again, and wait until a LIST is complete that began afterwards."""
+        """List a part again, and wait until a LIST is complete that began afterwards."""
         self._requested += 1
         wanted = self._requested
         self._wakes.set()
@@ -81,6 +83,9 @@ class ListProgress:
 
     async def _pause(self, sleep: Callable[[float], Awaitable[None]], seconds: float) -> None:
         """Until then, or until a LIST is requested."""
+        if not self._is_part:
+            await sleep(seconds)
+            return
 
         async def sleeping() -> None:
             await sleep(seconds)

@@ -6,13 +6,14 @@
 | an anchor that is defined again | an error | replaces the first one from there on | as yaml.v2 |
 | `<<` after a field of the mapping | is replaced by the field | replaces the field | as yaml.v2 |
 | `<<` into a struct with nested structs | replaces them | is decoded into them | as yaml.v2 (`into_structs`) |
+| a date such as 2026-11-27 | is a date | is text | as yaml.v2 |
 
 libyaml, from which yaml.v2 was translated, reads the tokens; the wheels of PyYAML contain it.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import yaml
 from yaml._yaml import CParser
@@ -49,7 +50,7 @@ def load(text: str) -> Any:
 def value_of(node: yaml.Node) -> Any:
     """What a tree without merges says, in dicts, lists and scalars. Raises `yaml.YAMLError`."""
     with _depth_limited():
-        return SafeConstructor().construct_document(node)
+        return _Values().construct_document(node)
 
 
 def without_merges(node: yaml.Node, *, into_structs: frozenset[str] | None = None) -> yaml.Node:
@@ -78,6 +79,15 @@ def _next_node(loader: "_Loader") -> yaml.Node | None:
             if node is not None:
                 return node
     return None
+
+
+class _Values(SafeConstructor):
+    """Makes values of trees."""
+
+    yaml_constructors: ClassVar = {
+        **SafeConstructor.yaml_constructors,
+        "tag:yaml.org,2002:timestamp": SafeConstructor.construct_yaml_str,
+    }
 
 
 class _Loader(Composer, SafeConstructor, Resolver, CParser):

@@ -33,8 +33,10 @@ def configurations(documents: Sequence[Json]) -> Iterator[Json]:
             yield from filter(is_configuration, map(_parsed, texts))
 
 
-def _parsed(text: str) -> object:
-    """None for another text of the ConfigMap, which need not be YAML."""
+def _parsed(text: object) -> object:
+    """None for something else in the ConfigMap, which need not be YAML."""
+    if not isinstance(text, str):
+        return None
     try:
         return go_yaml.load(text)
     except yaml.YAMLError:

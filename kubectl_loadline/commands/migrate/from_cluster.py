@@ -23,7 +23,7 @@ async def read_originals(client: Reader, namespace: str) -> list[Json]:
     """
     hpas = await _listed(client, HPAS, namespace)
     scaled_objects = await _listed(client, SCALED_OBJECTS, namespace)
-    return [hpa for hpa in hpas if not _belongs_to_keda(hpa)] + scaled_objects
+    return [hpa for hpa in hpas if not belongs_to_keda(hpa)] + scaled_objects
 
 
 async def compared(client: Reader, namespace: str) -> list[Comparison]:
@@ -50,9 +50,10 @@ async def _listed(client: Reader, kind: tuple[str, str, str], namespace: str) ->
     return [{"apiVersion": api_version, "kind": name, **item} for item in items]
 
 
-def _belongs_to_keda(hpa: Json) -> bool:
-    owners = hpa["metadata"].get("ownerReferences") or []
-    return any(owner["kind"] == "ScaledObject" for owner in owners)
+def belongs_to_keda(original: Json) -> bool:
+    """Whether KEDA has created it for a ScaledObject, which is converted in its place."""
+    owners = (original.get("metadata") or {}).get("ownerReferences") or []
+    return any(owner.get("kind") == "ScaledObject" for owner in owners)
 
 
 def _target(autoscaler: Json) -> tuple[str, str, str]:

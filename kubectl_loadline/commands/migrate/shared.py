@@ -12,7 +12,11 @@ from typing import Any, Final
 
 import yaml
 
-from kubectl_loadline.commands.migrate.from_cluster import compared, read_originals
+from kubectl_loadline.commands.migrate.from_cluster import (
+    belongs_to_keda,
+    compared,
+    read_originals,
+)
 from kubectl_loadline.decisions.metric_names import in_prometheus_words
 from kubectl_loadline.migration import (
     AdapterNames,
@@ -22,6 +26,7 @@ from kubectl_loadline.migration import (
     Unconvertible,
     from_hpa,
     from_scaled_object,
+    name_of,
 )
 from kubectl_loadline.migration.chart_values import chart_values
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
@@ -35,6 +40,7 @@ from wire.process.command_line.parsing import FlagParser
 Json = dict[str, Any]
 Conversion = Callable[[Json], Converted]
 KINDS: Final = ("HorizontalPodAutoscaler", "ScaledObject")
+SCALED_JOB: Final = "ScaledJob"
 
 
 class WrongInput(ValueError):
@@ -47,10 +53,12 @@ class NothingFound(Exception):
 
 def migrated_files(given: argparse.Namespace, originals: Sequence[Json]) -> int:
     """Convert the objects of the files; the exit code. Raises `WrongInput` and `NothingFound`."""
-    if not any(each.get("kind") in KINDS for each in originals):
+    if not any(each.get("kind") in (*KINDS, SCALED_JOB) for each in originals):
         have = "has" if len(given.files) == 1 else "have"
         raise NothingFound(f"{', '.join(given.files)} {have} no {given.reads}")
-    return migrated_documents(given, originals)
+    for each in filter(belongs_to_keda, originals):
+        print_error(f"{name_of(each)}: KEDA creates it for a ScaledObject; skipped")
+    return migrated_documents(given, [each for each in originals if not belongs_to_keda(each)])
 
 
 def migrated_documents(given: argparse.Namespace, originals: Sequence[Json]) -> int:
@@ -157,7 +165,15 @@ def documents(file: str, *, if_missing: str = "") -> Iterator[Json]:
         if each is not None and not isinstance(each, dict):
             raise WrongInput(f"{file}: a document is not a Kubernetes object")
         if each:
-            yield from each["items"] if str(each.get("kind")).endswith("List") else (each,)
+            yield from _items(each)
+
+
+def _items(document: Json) -> Sequence[Json]:
+    """Those of a List; a kind of its own may end with List, too."""
+    items = document.get("items")
+    if isinstance(items, list) and str(document.get("kind")).endswith("List"):
+        return [each for each in items if isinstance(each, dict)]
+    return () if document.get("kind") == "List" else (document,)
 
 
 def _converted(
@@ -170,6 +186,12 @@ def _converted(
     converted: list[Converted] = []
     failed = False
     for original in originals:
+        if original.get("kind") == SCALED_JOB:
+            print_error(
+                f"{name_of(original)}: LoadAutoscalers do not scale Jobs. Leave it to KEDA."
+            )
+            failed = True
+            continue
         conversion = conversions.get(str(original.get("kind")))
         if conversion is None:
             continue
@@ -187,7 +209,7 @@ def _converted(
         print(yaml.safe_dump_all([each.autoscaler for each in converted], sort_keys=False), end="")
     for note in notes:
         print_error(note)
-    skipped = sum(str(each.get("kind")) not in conversions for each in originals)
+    skipped = sum(str(each.get("kind")) not in (*conversions, SCALED_JOB) for each in originals)
     others = f"; {skipped} other objects skipped" if skipped else ""
     print_error(f"{len(converted)} of {len(originals) - skipped} autoscalers converted{others}")
     return FOUND if failed else OK

@@ -84,6 +84,38 @@ def test_the_items_of_a_list_are_converted(tmp_path, capsys, main):
     assert "mode" not in found["spec"]
 
 
+def test_only_a_list_has_items(tmp_path, capsys, main):
+    """A kind of its own may be called so, too."""
+    documents = "kind: AllowList\n", "kind: List\nitems:\n", HPA
+    assert main(["migrate", written(tmp_path, *documents)]) == 0
+    assert "1 of 1 autoscalers converted; 1 other objects skipped" in capsys.readouterr().err
+
+
+def test_an_hpa_that_keda_has_created_is_skipped(tmp_path, capsys, main):
+    """It would be a second LoadAutoscaler for the target of the ScaledObject."""
+    hpa = yaml.safe_load(HPA)
+    hpa["metadata"]["ownerReferences"] = [{"kind": "ScaledObject", "name": "worker"}]
+    assert main(["migrate", written(tmp_path, yaml.safe_dump(hpa), SCALED_OBJECT)]) == 0
+    output = capsys.readouterr()
+    assert "KEDA creates it for a ScaledObject; skipped" in output.err
+    assert len(list(yaml.safe_load_all(output.out))) == 1
+
+
+def test_a_scaled_job_is_left_to_keda(tmp_path, capsys, main):
+    job = "kind: ScaledJob\nmetadata: {name: job, namespace: shop}\n"
+    assert main(["migrate", written(tmp_path, job, HPA)]) == 3
+    assert "ScaledJob shop/job: LoadAutoscalers do not scale Jobs" in capsys.readouterr().err
+    assert main(["migrate", written(tmp_path, job)]) == 3
+
+
+def test_fractions_are_text_as_the_crd_demands(tmp_path, capsys, main):
+    hpa = yaml.safe_load(HPA)
+    hpa["spec"]["behavior"] = {"scaleDown": {"tolerance": 0.05}}
+    assert main(["migrate", written(tmp_path, yaml.safe_dump(hpa))]) == 0
+    found = yaml.safe_load(capsys.readouterr().out)
+    assert found["spec"]["behavior"]["scaleDown"]["tolerance"] == "0.05"
+
+
 def test_without_a_file_for_rules_their_number_is_reported(tmp_path, capsys, main):
     assert main(["migrate", written(tmp_path, SCALED_OBJECT)]) == 0
     assert "1 metric must be added to the adapter" in capsys.readouterr().err
@@ -129,6 +161,13 @@ def test_values_cannot_express_several_prometheus_servers(tmp_path, capsys, main
     output = capsys.readouterr()
     assert "the chart has no value for backends" in output.err
     assert output.out == ""
+
+
+@pytest.mark.parametrize("content", ["{empty: }", "{days: 2024-02-30}"])
+def test_a_config_map_with_anything_in_it_is_another_object(tmp_path, capsys, main, content):
+    other = f"kind: ConfigMap\ndata: {content}\n"
+    assert main(["migrate", written(tmp_path, other, HPA)]) == 0
+    assert "1 of 1 autoscalers converted; 1 other" in capsys.readouterr().err
 
 
 def test_a_config_map_of_another_program_is_another_object(tmp_path, capsys, main):

@@ -245,6 +245,48 @@ def test_a_field_without_counterpart_is_reported(spec, field):
     assert remarked(prometheus(), **spec) == [field]
 
 
+def test_the_way_to_zero_while_nothing_is_active_is_complete():
+    """With `minReplicas` above 0, the LoadAutoscaler has no activation values."""
+    triggers = prometheus(activationThreshold="5"), CPU
+    [remark] = converted(
+        *triggers, idleReplicaCount=0, minReplicaCount=2, cooldownPeriod=60
+    ).remarks
+    for each in (
+        "minReplicas: 0",
+        "scaleToZero: {cooldownSeconds: 60, manualZero: Activate}",
+        "activationValue: '5' in prometheus-0",
+        "activationValue: '1P' in Resource",
+    ):
+        assert each in remark.fix
+
+
+@pytest.mark.parametrize(
+    ("triggers", "spec", "message"),
+    [
+        ([prometheus()], {"minReplicaCount": "${MIN}"}, "spec.minReplicaCount: '${MIN}' is not an integer"),
+        ([prometheus()], {"maxReplicaCount": "many"}, "spec.maxReplicaCount"),
+        ([prometheus()], {"cooldownPeriod": "5m"}, "spec.cooldownPeriod"),
+        ([prometheus()], {"fallback": {"failureThreshold": "x"}}, "spec.fallback.failureThreshold"),
+        ([prometheus(), cron("0 8 * * *", "0 18 * * *", desiredReplicas="x")], {}, "spec.triggers[1].metadata.desiredReplicas"),
+        ([prometheus(threshold="")], {}, "spec.triggers[0].metadata.threshold: '' is not a quantity above 0"),
+        ([prometheus(threshold="0")], {}, "spec.triggers[0].metadata.threshold"),
+        ([{**CPU, "metadata": {"value": "60%"}}], {}, "spec.triggers[0].metadata.value: '60%' is not an integer"),
+        ([{**CPU, "metricType": "AverageValue", "metadata": {}}], {}, "spec.triggers[0].metadata.value"),
+        ([prometheus()], {"scaleTargetRef": {}}, "spec.scaleTargetRef.name: it is missing"),
+    ],
+)  # fmt: skip
+def test_a_value_that_no_autoscaler_can_have_is_refused_with_its_field(triggers, spec, message):
+    with pytest.raises(Unconvertible, match=re.escape(f"ScaledObject shop/worker: {message}")):
+        converted(*triggers, **spec)
+
+
+def test_a_trigger_that_is_always_active_in_keda_is_reported():
+    trigger = prometheus(activationThreshold="-1")
+    assert remarked(trigger) == ["spec.triggers[0].metadata.activationThreshold"]
+    [metric] = spec_of(trigger)["metrics"]
+    assert "activationValue" not in metric
+
+
 def test_credentials_and_other_triggers_are_reported():
     kafka = {"type": "kafka", "metadata": {}}
     secured = {**prometheus(unsafeSsl="true", namespace="shop"), "authenticationRef": {"name": "a"}}

@@ -56,3 +56,7 @@ def test_marks_are_those_of_the_text():
 def test_a_document_without_an_end_is_an_error(text, problem):
     with pytest.raises(yaml.YAMLError, match=problem):
         go_yaml.load(text)
+
+
+def test_a_date_is_text():
+    assert go_yaml.load("a: 2026-11-27\nb: 2024-31-12") == {"a": "2026-11-27", "b": "2024-31-12"}
