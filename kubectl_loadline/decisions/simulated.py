@@ -156,7 +156,11 @@ async def simulate(
         return planned
     pods = await _pods(kube, namespace, planned.selector)
     measurements = Measurements(
-        metrics_apis, mapper, Telemetry(), period_seconds=settings.sync_period_seconds
+        metrics_apis,
+        mapper,
+        Telemetry(),
+        period_seconds=settings.sync_period_seconds,
+        keeps_case=settings.kind.keeps_case,
     )
     missing = [metric for index, metric in enumerate(planned.metrics) if values.get(index) is None]
     measured = iter(await measurements.reads(namespace, missing, planned.selector).read())

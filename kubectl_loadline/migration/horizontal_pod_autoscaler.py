@@ -35,6 +35,8 @@ def from_hpa(hpa: Mapping[str, Any], *, dry_run: bool) -> Converted:
         read_annotations(annotations, given, remarks)
     spec: Json = {"mode": "DryRun"} if dry_run else {}
     spec |= {name: value for name, value in given.items() if name in _FIELDS}
+    if spec.get("metrics"):
+        spec["metrics"] = [_as_requested(each) for each in spec["metrics"]]
     for name in sorted(given.keys() - _FIELDS):
         remarks.add(f"spec.{name}", "a LoadAutoscaler does not have this field; it is omitted")
     return Converted(
@@ -42,6 +44,15 @@ def from_hpa(hpa: Mapping[str, Any], *, dry_run: bool) -> Converted:
         autoscaler=load_autoscaler(hpa, spec),
         remarks=tuple(remarks.found),
     )
+
+
+def _as_requested(metric: Json) -> Json:
+    """With the name of an External metric in lower case, as the HPA controller requests it."""
+    source = metric.get("external")
+    if not isinstance(source, dict) or not isinstance(source.get("metric"), dict):
+        return metric
+    name = str(source["metric"].get("name", "")).lower()
+    return {**metric, "external": {**source, "metric": {**source["metric"], "name": name}}}
 
 
 def _read_v1(spec: Json) -> None:

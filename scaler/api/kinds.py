@@ -42,6 +42,8 @@ class WatchedKind(msgspec.Struct, frozen=True, kw_only=True):
     upstream goes by the last rescale of the same autoscaler."""
     stale_skips_max: int | None = None
     """How many reconciles in a row may wait for the watch to deliver the own status; upstream waits without end."""
+    keeps_case: bool = False
+    """Whether the name of an External metric is requested as it is written; upstream requests it in lower case."""
     has_calendars: bool = False
     """Whether a spec may refer to calendars, so that they are watched."""
     reports_changes_only: bool = False
@@ -92,6 +94,7 @@ LOAD_AUTOSCALERS = WatchedKind(
     leaves_zero_for_min=True,
     knows_who_set_zero=True,
     stale_skips_max=4,
+    keeps_case=True,
     has_calendars=True,
     reports_changes_only=True,
     reacts_to_changes=True,

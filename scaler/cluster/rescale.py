@@ -39,8 +39,8 @@ class _Spec(msgspec.Struct, frozen=True):
 class _Scale(msgspec.Struct, frozen=True, rename="camel"):
     metadata: _Metadata
     spec: _Spec
+    api_version: str
     kind: str = "Scale"
-    api_version: str = "autoscaling/v1"
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -135,7 +135,8 @@ def _body(scale: TargetScale, replicas: int) -> bytes:
     metadata = _Metadata(
         name=name, namespace=namespace, uid=scale.uid, resource_version=scale.view.resource_version
     )
-    return msgspec.json.encode(_Scale(metadata=metadata, spec=_Spec(replicas)))
+    sent = _Scale(metadata=metadata, spec=_Spec(replicas), api_version=scale.api_version)
+    return msgspec.json.encode(sent)
 
 
 async def _refreshed(kube: Reader, scale: TargetScale) -> TargetScale:
@@ -145,4 +146,4 @@ async def _refreshed(kube: Reader, scale: TargetScale) -> TargetScale:
     except (StatusError, Unavailable, msgspec.DecodeError):
         return scale
     view = msgspec.structs.replace(scale.view, resource_version=read.metadata.resource_version)
-    return TargetScale(path=scale.path, uid=read.metadata.uid, view=view)
+    return msgspec.structs.replace(scale, uid=read.metadata.uid, view=view, is_copy=False)

@@ -5,6 +5,7 @@ client-go's scale client. Of `scaleTargetRef.apiVersion` only the group is used.
 """
 
 from collections.abc import Awaitable, Callable
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
@@ -15,11 +16,13 @@ from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.failed_requests import worded
 from wire.api import kube_json
 from wire.api.labels import Selector, from_label_selector, parse, to_label_selector
-from wire.api.meta import ObjectMeta
+from wire.api.meta import LabelSelector, ObjectMeta
 from wire.api.status import StatusError, Unavailable
 from wire.kube.mapper import RestMapper
 from wire.kube.mapping import GroupVersionResource
 from wire.kube.requests import Reader
+
+AUTOSCALING_V1: Final = "autoscaling/v1"
 
 Read = Callable[[str], Awaitable["TargetScale"]]
 """The Scale at a path. Raises `StatusError`, `Unavailable`, `msgspec.DecodeError` and `ValueError`."""
@@ -35,6 +38,8 @@ class TargetScale(msgspec.Struct, frozen=True, kw_only=True):
     uid: str
     view: ScaleView
     is_copy: bool = False
+    api_version: str = AUTOSCALING_V1
+    """In which it is written, as it was read."""
 
 
 def same_scale(
@@ -54,16 +59,28 @@ class ScaleSpec(msgspec.Struct, frozen=True):
     replicas: int = 0
 
 
-class ScaleStatus(msgspec.Struct, frozen=True):
-    """The current state; `selector` is the text form of the pods' label selector."""
+class ScaleStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """The current state. `selector` is the text form of the pods' label selector, or in extensions/v1beta1 and apps/v1beta1 its labels,
+    where `target_selector` is the text form."""
 
     replicas: int = 0
-    selector: str = ""
+    selector: str | dict[str, str] = ""
+    target_selector: str = ""
+
+    @property
+    def selector_text(self) -> str:
+        """Upstream: Convert_v1beta1_ScaleStatus_To_scale_ScaleStatus of client-go's scale client."""
+        if isinstance(self.selector, str):
+            return self.selector
+        if self.target_selector:
+            return self.target_selector
+        return str(from_label_selector(LabelSelector(match_labels=self.selector)))
 
 
 class Scale(msgspec.Struct, frozen=True, rename="camel"):
-    """autoscaling/v1 Scale."""
+    """A Scale of autoscaling/v1, or of an older API, as OpenShift has for its DeploymentConfigs."""
 
+    api_version: str = ""
     metadata: ObjectMeta = ObjectMeta()
     spec: ScaleSpec = ScaleSpec()
     status: ScaleStatus = ScaleStatus()
@@ -154,10 +171,11 @@ def viewed(path: str, scale: Scale) -> TargetScale:
     return TargetScale(
         path=path,
         uid=scale.metadata.uid,
+        api_version=scale.api_version or AUTOSCALING_V1,
         view=ScaleView(
             spec_replicas=scale.spec.replicas,
             status_replicas=scale.status.replicas,
-            selector=_converted(scale.status.selector),
+            selector=_converted(scale.status.selector_text),
             resource_version=scale.metadata.resource_version,
         ),
     )

@@ -127,6 +127,7 @@ class Scaler:
             self._mapper,
             self._telemetry,
             period_seconds=options.settings.sync_period_seconds,
+            keeps_case=options.settings.kind.keeps_case,
             route=self._direct.route,
             stream=self._direct.stream,
             monotonic=clock.monotonic,

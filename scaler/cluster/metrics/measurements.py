@@ -70,13 +70,15 @@ class Measurements:
         telemetry: Telemetry,
         *,
         period_seconds: float,
+        keeps_case: bool = True,
         route: Route | None = None,
         stream: MetricStream | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`period_seconds`: of the autoscalers that do not have their own. `route`: to the adapter directly,
-        `stream`: what it streams.
+        """`period_seconds`: of the autoscalers that do not have their own. `keeps_case`: of the names of External metrics, which
+        client-go requests in lower case (`Request.URL`). `route`: to the adapter directly, `stream`: what it streams.
         """
+        self._keeps_case = keeps_case
         self._telemetry = telemetry
         self._monotonic = monotonic
         self._period_seconds = period_seconds
@@ -175,7 +177,8 @@ class Measurements:
             match request:
                 case ExternalRequest(namespace, metric, selector):
                     # Its path never changes.
-                    path = kube.known_path or external_path(namespace, metric, selector)
+                    name = metric if self._keeps_case else metric.lower()
+                    path = kube.known_path or external_path(namespace, name, selector)
                     return samples.external_values(await external_metric(kube, path, metric))
                 case ObjectRequest(namespace, metric, described, selector):
                     return samples.object_value(

@@ -40,6 +40,16 @@ def test_the_spec_stays_the_same_and_the_status_is_left_out():
     assert converted.remarks == ()
 
 
+def test_the_name_of_an_external_metric_is_that_which_the_controller_requests():
+    metric = {
+        "type": "External",
+        "external": {"metric": {"name": "Queue_Length"}, "target": {"type": "Value", "value": 3}},
+    }
+    [found] = from_hpa(hpa(metrics=[metric]), dry_run=False).autoscaler["spec"]["metrics"]
+    assert found["external"]["metric"]["name"] == "queue_length"
+    assert metric["external"]["metric"]["name"] == "Queue_Length"
+
+
 def test_it_scales_beside_the_original_only_without_dry_run():
     assert from_hpa(hpa(), dry_run=True).autoscaler["spec"]["mode"] == "DryRun"
     assert "mode" not in from_hpa(hpa(), dry_run=False).autoscaler["spec"]

@@ -39,6 +39,16 @@ async def test_the_scale_is_written_with_the_resource_version_that_was_read():
     assert kube.put == [(PATH, {**written, "spec": {"replicas": 3}})]
 
 
+async def test_a_scale_is_written_in_the_version_in_which_it_was_read():
+    """openshift-apiserver serves the scales of DeploymentConfigs in extensions/v1beta1, and refuses another version."""
+    kube = FakeKube()
+    kube.serve(PATH, {"metadata": {"resourceVersion": "8", "uid": "u1"}, "spec": {"replicas": 9}})
+    kube.put_answers = [conflict("modified")]
+    read = msgspec.structs.replace(READ, api_version="extensions/v1beta1")
+    assert await rescale(kube, read, 3, sleep=no_sleep) == Rescaled()
+    assert [body["apiVersion"] for _, body in kube.put] == ["extensions/v1beta1"] * 2
+
+
 @pytest.mark.deviation("conflict-overwrites")
 async def test_after_a_conflict_the_same_number_is_written_with_the_newer_version():
     kube = FakeKube()

@@ -52,6 +52,26 @@ async def test_the_scale_is_read_where_discovery_says(api_version, kind, path):
     assert (view.spec_replicas, view.status_replicas, view.selector) == (3, 2, "app=web")
 
 
+@pytest.mark.parametrize(
+    ("status", "selector"),
+    [
+        pytest.param({"selector": {"b": "2", "a": "1"}}, "a=1,b=2", id="labels"),
+        pytest.param(
+            {"selector": {"a": "1"}, "targetSelector": "a in (1,2)"}, "a in (1,2)", id="text"
+        ),
+        pytest.param({"selector": None}, "", id="nothing"),
+    ],
+)
+async def test_the_scale_of_a_deployment_config_has_labels_instead_of_a_selector(status, selector):
+    """extensions/v1beta1, as openshift-apiserver serves it."""
+    kube = FakeKube()
+    old = {**SCALE, "apiVersion": "extensions/v1beta1", "status": {"replicas": 2, **status}}
+    kube.serve(PATH, old)
+    read = await read_scale(kube, FakeMapper(DEPLOYMENTS), scaled())
+    assert isinstance(read, TargetScale)
+    assert (read.api_version, read.view.selector) == ("extensions/v1beta1", selector)
+
+
 async def test_a_kind_that_became_known_meanwhile_is_found():
     kube = FakeKube()
     kube.serve(PATH, SCALE)

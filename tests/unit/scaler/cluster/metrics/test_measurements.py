@@ -17,6 +17,7 @@ from scaler.api.autoscaler import (
     PodsMetricSource,
     ResourceMetricSource,
 )
+from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.cluster.metrics.measurements import Measurements
 from scaler.cluster.telemetry import Telemetry
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
@@ -47,12 +48,12 @@ def kube_with() -> FakeKube:
     return kube
 
 
-def measurements(kube: FakeKube) -> Measurements:
+def measurements(kube: FakeKube, *, keeps_case: bool = True) -> Measurements:
     mapper = FakeMapper(
         resource("", "v1", "services", "Service"),
         resource("networking.k8s.io", "v1", "ingresses", "Ingress"),
     )
-    return Measurements(kube, mapper, Telemetry(), period_seconds=15.0)
+    return Measurements(kube, mapper, Telemetry(), period_seconds=15.0, keeps_case=keeps_case)
 
 
 async def read(metrics: Measurements, metric: MetricSpec) -> Reading:
@@ -77,6 +78,21 @@ def of_object(
 def external(selector: LabelSelector | None = None, name: str = "queue") -> MetricSpec:
     metric = MetricIdentifier(name=name, selector=selector)
     return MetricSpec(type="External", external=ExternalMetricSource(metric=metric, target=WANTED))
+
+
+@pytest.mark.deviation("external-metric-case")
+@pytest.mark.parametrize(
+    ("kind", "requested"),
+    [(HORIZONTAL_POD_AUTOSCALERS, "queue_length"), (LOAD_AUTOSCALERS, "Queue_Length")],
+    ids=["HPA", "LoadAutoscaler"],
+)
+async def test_the_name_of_an_external_metric_of_an_hpa_is_requested_in_lower_case(kind, requested):
+    """client-go's Request.URL writes the resource in lower case, and the name of the metric is the resource."""
+    kube = kube_with()
+    item = {"metricName": "q", "timestamp": "2026-11-27T00:00:00Z", "value": "3"}
+    kube.serve(f"{EXTERNAL}/{requested}", {"items": [item]})
+    metrics = measurements(kube, keeps_case=kind.keeps_case)
+    assert await read(metrics, external(name="Queue_Length")) == ExternalValues((3000,))
 
 
 CPU = MetricSpec(type="Resource", resource=ResourceMetricSource(name="cpu", target=WANTED))
