@@ -58,8 +58,12 @@ class Reconciling:
 
     def changed(self, old: Autoscaler | None, new: Autoscaler | None) -> None:
         """An autoscaler was created, updated or deleted, or deleted and created again."""
-        if new is None and old is not None and not self._watches.holds(old.metadata.namespace):
-            return  # Another replica reconciles it.
+        if (
+            new is None
+            and old is not None
+            and not self._watches.is_complete(old.metadata.namespace)
+        ):
+            return  # It is not known to be deleted: the namespace has left the part that is kept, or is being listed.
         if old is not None and (new is None or new.metadata.uid != old.metadata.uid):
             self._reconciler.deleted(old)
         if new is not None and self._is_active(new):

@@ -120,18 +120,14 @@ class Watches:
             await asyncio.Event().wait()
             return
         while True:
-            shards = await self._held.unlisted()
+            changes = await self._held.unlisted()
             await asyncio.gather(*(each.relisted() for each in self._divided))
-            if listed := self._held.listed(shards):
+            if listed := self._held.listed(changes):
                 on_listed(listed)
 
     def listed_shards(self, shards: frozenset[int]) -> frozenset[int]:
         """Those of these shards whose objects are complete."""
         return shards if self._held is None else self._held.listed_of(shards)
-
-    def holds(self, namespace: str) -> bool:
-        """Whether changes in the namespace are followed."""
-        return self._held is None or namespace in self._held
 
     async def synced(self) -> None:
         """Wait until every cache is complete. HPAs that the client may not list are not waited for.

@@ -88,9 +88,6 @@ class Watches:
     def listed_shards(self, shards):
         return shards
 
-    def holds(self, namespace):
-        return True
-
     def is_complete(self, namespace):
         return True
 

@@ -3,10 +3,21 @@
 import asyncio
 import json
 
+import msgspec
+
+from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.shards.assignment import ALL_SHARDS
+from scaler.cluster.shards.held_shards import HeldShards
 from tests.fakes import virtual_time
 from tests.unit.scaler.cluster.memories.server import Server, history
-from tests.unit.scaler.runtime.replica import BANK, NAMESPACES, SHOP, ListedHpas, Replica
+from tests.unit.scaler.runtime.replica import (
+    BANK,
+    NAMESPACES,
+    SHOP,
+    SPEC,
+    ListedHpas,
+    Replica,
+)
 
 
 class WithPods(ListedHpas):
@@ -89,6 +100,43 @@ def test_a_shard_that_was_given_up_before_it_was_listed_is_listed_when_it_is_cla
         assert kept(replica) == ({"shop"}, {"shop"})
         await replica.begin(BANK)
         assert await replica.reconciles() == {"shop/web", "bank/web"}
+        await replica.stop()
+
+    virtual_time.run(scenario())
+
+
+async def test_a_shard_that_was_not_held_for_a_moment_of_a_list_is_listed_again():
+    """Some of its objects may have been skipped then."""
+    held = HeldShards()
+    held.change(SHOP)
+    first = await held.unlisted()
+    held.change(frozenset())
+    held.change(SHOP | BANK)
+    assert held.listed(first) == frozenset()
+    second = await asyncio.wait_for(held.unlisted(), 1)
+    assert held.listed(second) == SHOP | BANK
+    assert held.listed_of(SHOP) == SHOP
+
+
+def test_what_a_list_lacks_of_a_namespace_that_is_not_complete_is_not_deleted():
+    async def scenario():
+        server = Server()
+        replica = Replica(server, hpas=WithPods(), is_shared=True)
+        await replica.begin(SHOP | BANK)
+        replica.store.put("bank", "uid-bank", history(5), is_urgent=True)
+        await virtual_time.passes(100)
+        # As when the Lease of the member was lost, and of its shards one is claimed again first.
+        replica.running.cancel()
+        await asyncio.wait([replica.running])
+        replica.run_again()
+        await replica.begin(SHOP, continues=True)
+        replica.hpas.goes_on.clear()
+        await replica.reconciling.begin(BANK, continues=True)
+        metadata = {"namespace": "bank", "name": "web", "uid": "uid-bank"}
+        bank = msgspec.convert({"metadata": metadata, "spec": SPEC}, Autoscaler)
+        replica.reconciling.changed(bank, None)
+        await virtual_time.passes(2_000)
+        assert server.uids() == {"bank": ["uid-bank"]}
         await replica.stop()
 
     virtual_time.run(scenario())
