@@ -143,6 +143,8 @@ class _Direct:
     def _note_request(self, request: Request) -> None:
         measured = metric_of(request)
         if measured is not None:
+            key = self._process, measured.target, measured.group
+            self._shared.journal.direct_requests[key].append(request.sent_at)
             self._shared.journal.target_requests.append(
                 TargetRequest(
                     at=request.sent_at,

@@ -249,8 +249,16 @@ def deadline_seconds(run: Run, plan: AutoscalerPlan) -> float:
 
 
 def is_awaited(run: Run, plan: AutoscalerPlan, measured: Measurement) -> bool:
-    """Whether a reconcile still waited for this response."""
-    return measured.at - measured.sent_at < deadline_seconds(run, plan)
+    """Whether a reconcile still waited for this response: of a request that follows one to the adapter, it has waited since that one."""
+    wait_seconds = deadline_seconds(run, plan)
+    direct = run.journal.direct_requests.get(
+        (measured.process, measured.target, measured.group), []
+    )
+    number = bisect_right(direct, measured.sent_at)
+    began_at = direct[number - 1] if number else measured.sent_at
+    if began_at <= measured.sent_at - wait_seconds:
+        began_at = measured.sent_at  # That one was of an earlier reconcile.
+    return measured.at - began_at < wait_seconds
 
 
 def within_bounds(run: Run) -> Iterator[Violation]:

@@ -257,6 +257,8 @@ class Journal:
         self.scale_requests: list[ScaleRequested] = []
         self.scales: list[ScaleWritten] = []
         self.measurements: list[Measurement] = []
+        self.direct_requests: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+        """When a process requested a metric from the adapter, by process, target and group."""
         self.statuses: list[StatusWritten] = []
         self.memories_stored: list[MemoryStored] = []
         self.memories_read: list[MemoryRead] = []
