@@ -16,7 +16,7 @@ from scaler.control.controller import Controller
 from scaler.control.reconcile import Reconciler, every
 from scaler.runtime.initial_lists import InitialLists
 from scaler.runtime.watches import Watches
-from wire.kube.list_progress import first_of
+from wire.process.first_of import first_of
 
 # The first reconcile of an autoscaler takes longer than later ones: it reads the Scale, and all metrics are requested together.
 FIRST_PER_SECOND_MAX = 400.0
@@ -130,6 +130,8 @@ class Reconciling:
     def _start(self, shards: frozenset[int]) -> None:
         """Their objects are complete."""
         shards &= self._active
+        if not shards:
+            return
         unknown = shards - self._remembered
         is_unknown = _in(unknown)
         if unknown:

@@ -16,6 +16,7 @@ from wire.api.metric_stream import PATH, PATHS_MAX, PATHS_MAX_BY_DEFAULT, decode
 from wire.api.offers import LARGE_METRIC_STREAM
 from wire.api.status import StatusError, Unavailable
 from wire.process.backoff import Backoff, BackoffLimits
+from wire.process.first_of import first_of
 from wire.process.problem_log import ProblemLog
 
 # How often the adapter gets the time and the new paths. So much older a confirmation is at most than the metrics that it confirms.
@@ -72,16 +73,7 @@ class StreamConnection:
 
     async def _exchange(self, client: AdapterClient, socket: WebSocket) -> None:
         """Send and receive until one of both fails, which it raises, or the direct connection ends."""
-        sending = asyncio.create_task(self._send(client, socket))
-        receiving = asyncio.create_task(self._receive(socket))
-        try:
-            done, _ = await asyncio.wait((sending, receiving), return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            for task in (sending, receiving):
-                task.cancel()
-            await asyncio.gather(sending, receiving, return_exceptions=True)
+        await first_of(self._send(client, socket), self._receive(socket))
 
     async def _send(self, client: AdapterClient, socket: WebSocket) -> None:
         while self._adapter.streaming() is client:

@@ -31,12 +31,13 @@ from wire.kube.list_and_watch import (
     pages,
     selectors,
 )
-from wire.kube.list_progress import ListProgress, first_of
+from wire.kube.list_progress import ListProgress
 from wire.kube.metadata_only import METADATA_LIST, METADATA_OBJECT
 from wire.kube.object_copy import Change, Named, ObjectCopy, OnChange, with_later
 from wire.kube.object_reading import ObjectReader, Part, T, version_of
 from wire.kube.requests import JSON, Watcher
 from wire.process.backoff import Backoff
+from wire.process.first_of import first_of
 from wire.process.problem_log import ProblemLog
 
 PAGE_SIZE = 500

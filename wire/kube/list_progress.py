@@ -1,20 +1,9 @@
 """How far the LISTs of a collection are: whether the first one is complete or was refused, and whether another one was requested."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 
-
-async def first_of(*coroutines: Coroutine[object, object, object]) -> None:
-    """Run all of them until one ends, and cancel the others. Raises what it raises."""
-    tasks = [asyncio.create_task(each) for each in coroutines]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for each in done:
-            each.result()
-    finally:
-        for each in tasks:
-            each.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+from wire.process.first_of import first_of
 
 
 class ListProgress:
