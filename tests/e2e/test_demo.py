@@ -6,9 +6,10 @@ from pathlib import Path
 
 from testbed.processes import start
 from testbed.waiting import until
+from tests.deadline import DEADLINE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
-FIRST_FRAME_SECONDS = 60
+FIRST_FRAME_SECONDS = 180
 INTERRUPTED = 130
 
 
@@ -41,7 +42,11 @@ def test_ctrl_c_ends_the_demo_and_leaves_nothing_running(tmp_path):
         )
         assert any("kube-apiserver" in command for command in still_running(tmp_path))
         demo.send_signal(signal.SIGINT)
-        assert demo.wait(deadline_seconds=30) == INTERRUPTED
+        assert demo.wait(deadline_seconds=DEADLINE_SECONDS) == INTERRUPTED
     assert "nothing is left running" in demo.log()
-    until(lambda: not still_running(tmp_path), what="all programs to exit", deadline_seconds=5)
+    until(
+        lambda: not still_running(tmp_path),
+        what="all programs to exit",
+        deadline_seconds=DEADLINE_SECONDS,
+    )
     assert not list(tmp_path.glob("loadline-demo-*"))

@@ -41,13 +41,11 @@ def test_a_schedule_sets_a_floor_while_it_is_active_and_the_status_says_until_wh
     cluster, metrics_api, namespace, start_scaler
 ):
     metrics_api.values[f"{namespace}/queue"] = "20"
-    starts_at = in_seconds(8)
-    sale = {"name": "sale", "dates": [starts_at], "durationSeconds": 10, "minReplicas": 5}
-    cluster.apply(
-        workload("Deployment", namespace, 2),
-        autoscaler(namespace, plain_queue("10"), schedules=[sale]),
-    )
+    cluster.apply(workload("Deployment", namespace, 2))
     start_scaler("--downscale-stabilization=0s")
+    starts_at = in_seconds(10)
+    sale = {"name": "sale", "dates": [starts_at], "durationSeconds": 20, "minReplicas": 5}
+    cluster.apply(autoscaler(namespace, plain_queue("10"), schedules=[sale]))
     workspace = Workspace(cluster, namespace)
     message = workspace.has_condition("Scheduled", "False", "NoActiveSchedule")
     assert message == f"no schedule is active; the next change is at {starts_at}Z"

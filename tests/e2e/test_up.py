@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from testbed.waiting import until
+from tests.deadline import DEADLINE_SECONDS
 
 REPOSITORY = Path(__file__).parent.parent.parent
 
@@ -64,4 +65,8 @@ def test_it_serves_and_leaves_no_process_running(developer, ending, exit_code):
 
     up.send_signal(ending)
     assert up.wait(30) == exit_code
-    until(lambda: not running_from(directory), what="all programs to end", deadline_seconds=10)
+    until(
+        lambda: not running_from(directory),
+        what="all programs to end",
+        deadline_seconds=DEADLINE_SECONDS,
+    )

@@ -5,9 +5,9 @@ Every file is checked for every request, so that a rotated token, CA or certific
 """
 
 import base64
+import functools
 import ssl
 from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
@@ -168,13 +168,15 @@ class FileCredentials:
         """The proxy of the environment; with a CA file none, as in prometheus-adapter (makePrometheusCAClient)."""
         return self._route
 
-    @cached_property
+    @functools.cached_property
     def _route(self) -> Route:
         if self._ca or self._address.socket:
             return Route()
         return Route(proxy=proxy_of_environment(self._address.base))
 
     def _build(self) -> ssl.SSLContext:
+        if not self._ca and not self._certificate:
+            return _context_of_the_system()
         context = self._verifying()
         if self._certificate:
             context.load_cert_chain(self._certificate.path, self._key.path if self._key else None)
@@ -187,6 +189,12 @@ class FileCredentials:
             return client_context(self._ca.read())
         except ssl.SSLError as error:
             raise ssl.SSLError(error.errno, f"{self._ca.path}: {error.strerror}") from error
+
+
+@functools.cache
+def _context_of_the_system() -> ssl.SSLContext:
+    """Read once, as in Go (crypto/x509, systemRoots): each reading stops the event loop for 70 ms."""
+    return client_context(None)
 
 
 def _file(path: Path | None) -> FollowedFile | None:

@@ -112,8 +112,7 @@ def _report(result: Result) -> None:
 
 def _record(results: list[Result], *, source: str) -> None:
     for each in results:
-        differences = each.differences or unexplained_once([each])
-        findings = [each.error] if each.error else [one.what for one in differences]
+        findings = [each.error] if each.error else [one.what for one in each.differences]
         if findings and each.scenario.category == "random":
             seed = each.scenario.name.removeprefix("random: ")
             record(Regression(source=source, case=seed, finding=findings[0], date=today()))

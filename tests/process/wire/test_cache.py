@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from testbed.cluster import Cluster
+from tests.deadline import DEADLINE_SECONDS
 from tests.process.wire.conftest import until
 from wire.kube.cache import WatchCache
 from wire.kube.client import KubeClient
@@ -34,7 +35,7 @@ async def cache(client: KubeClient, folder: str) -> AsyncIterator[WatchCache[Par
         page_size=3,
     )
     async with running(kept):
-        await asyncio.wait_for(kept.synced(), timeout=10)
+        await asyncio.wait_for(kept.synced(), timeout=DEADLINE_SECONDS)
         yield kept
 
 
@@ -87,7 +88,7 @@ async def test_a_long_collection_comes_in_pages(control_plane, client, folder):
         page_size=3,
     )
     async with running(kept):
-        await asyncio.wait_for(kept.synced(), timeout=10)
+        await asyncio.wait_for(kept.synced(), timeout=DEADLINE_SECONDS)
     assert len([item for item in kept.items if item.metadata.name.startswith("c")]) == 8
 
 

@@ -12,6 +12,7 @@ import pytest
 from testbed import processes
 from testbed.processes import ProcessFailed, start
 from testbed.waiting import until
+from tests.deadline import DEADLINE_SECONDS
 
 ROOT = Path(__file__).parents[3]
 START_A_SLEEPER = """
@@ -43,7 +44,9 @@ def test_a_program_dies_when_its_parent_is_killed(tmp_path):
         assert is_alive(pid)
         parent.kill()
         parent.wait()
-        until(lambda: not is_alive(pid), what="the sleeper to die", deadline_seconds=5)
+        until(
+            lambda: not is_alive(pid), what="the sleeper to die", deadline_seconds=DEADLINE_SECONDS
+        )
 
 
 def test_a_program_outlives_the_thread_that_started_it(tmp_path):

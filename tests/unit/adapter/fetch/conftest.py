@@ -6,6 +6,7 @@ import pytest
 
 from adapter.fetch.prometheus import LISTINGS_MAX, PrometheusClient
 from adapter.model import Backend
+from tests.deadline import DEADLINE_SECONDS
 from tests.unit.adapter.fetch.canned import CannedServer
 from wire.prometheus.access import FileCredentials
 
@@ -24,7 +25,7 @@ async def connect(server):
     def connected(
         monotonic=time.monotonic, listings_max: int = LISTINGS_MAX, **settings: object
     ) -> PrometheusClient:
-        settings = {"url": server.url, "timeout_seconds": 5.0, **settings}
+        settings = {"url": server.url, "timeout_seconds": DEADLINE_SECONDS, **settings}
         backend = Backend(**settings)
         clients.append(
             PrometheusClient(

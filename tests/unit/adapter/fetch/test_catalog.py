@@ -22,6 +22,7 @@ from adapter.model import (
     SignalContract,
 )
 from adapter.ports import QueryFailed
+from tests.deadline import DEADLINE_SECONDS
 from tests.fakes.adapter import CORE_KINDS, FakeMapping, FakePrometheus, Kind
 
 CONTRACT = SignalContract(on_empty=Reaction.FAIL, on_nan=Reaction.FAIL, on_partial=Reaction.FAIL)
@@ -67,7 +68,7 @@ class RunningCatalog:
         self._asleep.clear()
         self._wake.set()
         self._wake = asyncio.Event()
-        await asyncio.wait_for(self._asleep.wait(), 5)
+        await asyncio.wait_for(self._asleep.wait(), DEADLINE_SECONDS)
 
 
 @pytest.fixture
@@ -277,7 +278,7 @@ async def test_listings_that_end_together_share_a_build():
     series = {f"m{number}": [Series(f"m{number}", LABELS)] for number in range(40)}
     catalog = CountingCatalog(rules, FakePrometheus(series=series), FakeMapping(), Times())
     running = asyncio.create_task(catalog.run())
-    await asyncio.wait_for(catalog.tried(), 5)
+    await asyncio.wait_for(catalog.tried(), DEADLINE_SECONDS)
     assert len({entry.metric for entry in catalog.custom_entries()}) == 40
     assert catalog.builds <= 4  # the empty one, the first listing, those that came meanwhile
     running.cancel()

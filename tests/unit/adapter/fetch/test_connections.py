@@ -9,6 +9,7 @@ import pytest
 from adapter.fetch.prometheus import PrometheusClient
 from adapter.model import Backend, Plan
 from adapter.ports import QueryFailed
+from tests.deadline import DEADLINE_SECONDS
 from tests.unit.adapter.fetch.canned import answer
 from wire.prometheus.access import FileCredentials
 from wire.prometheus.transport import NoAnswer, Transport
@@ -20,7 +21,7 @@ KEPT_ALIVE = EMPTY.replace(b"Connection: close\r\n", b"")
 @contextlib.asynccontextmanager
 async def client_of(serve):
     async with served_by(serve) as port:
-        backend = Backend(url=f"http://127.0.0.1:{port}", timeout_seconds=5.0)
+        backend = Backend(url=f"http://127.0.0.1:{port}", timeout_seconds=DEADLINE_SECONDS)
         client = PrometheusClient(backend, FileCredentials(backend))
         yield client
         await client.close()

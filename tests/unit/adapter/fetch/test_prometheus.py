@@ -11,6 +11,7 @@ from adapter.fetch.reading_budget import reading_budget
 from adapter.model import Backend, BackendRef, Plan, ResultKind, Sending, Series
 from adapter.ports import QueryFailed
 from testbed.waiting import until
+from tests.deadline import DEADLINE_SECONDS
 from tests.unit.adapter.fetch.canned import answer, raw, vector
 from wire.prometheus.access import FileCredentials
 
@@ -93,7 +94,11 @@ async def test_get_sends_the_query_behind_the_base_path_and_keeps_its_parameters
     await connect(url=f"{server.url}{path}?tenant=a%26b").evaluate(PLAN)
     [requested] = server.requested
     assert requested.path == f"{path.rstrip('/')}/api/v1/query"
-    assert requested.parameters == {"tenant": ["a&b"], "query": [PLAN.query], "timeout": ["5000ms"]}
+    assert requested.parameters == {
+        "tenant": ["a&b"],
+        "query": [PLAN.query],
+        "timeout": ["60000ms"],
+    }
 
 
 STATISTICS = {
@@ -136,7 +141,7 @@ async def test_the_time_of_an_evaluation_does_not_include_the_wait_for_a_slot(se
     assert [(await each).cost.seconds for each in both] == [5.0, 0.0]
 
 
-@pytest.mark.parametrize(("seconds_max", "sent"), [(2.0, "2000ms"), (60.0, "5000ms")])
+@pytest.mark.parametrize(("seconds_max", "sent"), [(2.0, "2000ms"), (90.0, "60000ms")])
 async def test_a_query_whose_result_is_of_no_use_later_ends_earlier(
     server, connect, seconds_max, sent
 ):
@@ -353,7 +358,7 @@ async def test_a_connection_that_was_closed_while_idle_is_not_a_failure(server, 
 @pytest.mark.deviation("large-results")
 async def test_a_result_that_takes_too_much_memory_is_refused_with_its_size_and_the_fix(server):
     server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(4_000)))
-    backend = Backend(url=server.url, timeout_seconds=5.0)
+    backend = Backend(url=server.url, timeout_seconds=DEADLINE_SECONDS)
     budget = reading_budget(result_bytes_max=1024 * 1024)
     client = PrometheusClient(backend, FileCredentials(backend), budget)
     with pytest.raises(QueryFailed, match=r"take more than 1 MiB of memory.*Aggregate") as failed:
@@ -377,7 +382,7 @@ async def test_a_large_result_that_waits_for_others_too_long_says_so(
     server, monkeypatch, row_count, bytes_max
 ):
     server.says = vector(*(({"pod": f"web-{number}"}, "1") for number in range(row_count)))
-    backend = Backend(url=server.url, timeout_seconds=10.0)
+    backend = Backend(url=server.url, timeout_seconds=DEADLINE_SECONDS)
     budget = reading_budget(bytes_max, free_bytes=0)
     client = PrometheusClient(backend, FileCredentials(backend), budget)
     with budget.claim() as other:
@@ -385,7 +390,7 @@ async def test_a_large_result_that_waits_for_others_too_long_says_so(
         evaluating = asyncio.create_task(client.evaluate(PLAN))
         await asyncio.to_thread(until, lambda: budget._waiting, what="the result to wait")
         loop, now = asyncio.get_running_loop(), asyncio.get_running_loop().time
-        monkeypatch.setattr(loop, "time", lambda: now() + 10.0)
+        monkeypatch.setattr(loop, "time", lambda: now() + DEADLINE_SECONDS)
         with pytest.raises(QueryFailed, match="while other large results were read") as failed:
             await evaluating
     assert failed.value.retryable

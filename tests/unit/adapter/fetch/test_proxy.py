@@ -11,6 +11,7 @@ from adapter.fetch.prometheus import PrometheusClient
 from adapter.model import Backend, Plan
 from adapter.ports import QueryFailed
 from testbed.certificates import Authority
+from tests.deadline import DEADLINE_SECONDS
 from tests.unit.adapter.fetch.canned import CannedServer, raw
 from wire.kube.connection import connect as connect_to_cluster
 from wire.prometheus.access import FileCredentials, unix_url
@@ -151,7 +152,7 @@ async def test_the_kubeconfig_says_how_the_certificate_is_verified(
     authority = Authority("ca")
     (tmp_path / "ca.crt").write_bytes(authority.certificate)
     async with listening(authority, "prometheus.example", tmp_path) as server:
-        backend = Backend(url=server.url, timeout_seconds=5.0)
+        backend = Backend(url=server.url, timeout_seconds=DEADLINE_SECONDS)
         identity = await connect_to_cluster(kubeconfig(cluster), user_agent="a/1")
         client = PrometheusClient(backend, ClusterCredentials(identity, FileCredentials(backend)))
         refused = pytest.raises(QueryFailed, match="is not trusted")

@@ -10,6 +10,7 @@ from adapter.fetch.prometheus import PrometheusClient
 from adapter.model import Backend, Plan
 from adapter.ports import QueryFailed
 from testbed.certificates import Authority
+from tests.deadline import DEADLINE_SECONDS
 from tests.unit.adapter.fetch.canned import CannedServer
 from wire.prometheus.access import FileCredentials
 
@@ -69,7 +70,7 @@ async def connect(server):
     clients = []
 
     def connected(**settings: object) -> PrometheusClient:
-        backend = Backend(**{"url": server.url, "timeout_seconds": 5.0, **settings})
+        backend = Backend(**{"url": server.url, "timeout_seconds": DEADLINE_SECONDS, **settings})
         clients.append(PrometheusClient(backend, FileCredentials(backend)))
         return clients[-1]
 
@@ -156,3 +157,12 @@ def test_a_ca_file_without_a_certificate_is_found_at_the_start(files):
     (files / "ca.crt").write_text("no certificate")
     with pytest.raises(ssl.SSLError, match=r"ca\.crt: no certificate in PEM could be read"):
         FileCredentials(Backend(url="https://127.0.0.1:9", ca_file=files / "ca.crt")).check()
+
+
+def test_clients_share_the_certificates_of_the_system_unless_they_have_their_own(files):
+    def context(**settings: object) -> ssl.SSLContext:
+        return FileCredentials(Backend(url="https://prometheus.test", **settings)).tls()
+
+    assert context() is context()
+    own = [context(**identity(files)), context(ca_file=files / "ca.crt"), context()]
+    assert len({id(each) for each in own}) == 3

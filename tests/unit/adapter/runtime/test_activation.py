@@ -15,6 +15,7 @@ from adapter.ports import QueryFailed
 from adapter.runtime.activation import ConfigurationActivator
 from adapter.wide.plans import WidePlans
 from testbed import waiting
+from tests.deadline import DEADLINE_SECONDS
 from tests.fakes.adapter import FakeMapping, FakeObjects, Kind
 from tests.unit.adapter.fetch.canned import CannedServer, answer, vector
 from wire.api.labels import EVERYTHING
@@ -79,7 +80,7 @@ def answers(backends, catalog):
 
 @pytest.fixture
 def activator(server, tasks, backends, answers, catalog, tmp_path, closing):
-    default = Backend(url=server.url, timeout_seconds=5.0)
+    default = Backend(url=server.url, timeout_seconds=DEADLINE_SECONDS)
     return ConfigurationActivator(
         tmp_path / "config.yaml",
         default=PrometheusClient(default, FileCredentials(default)),
@@ -315,12 +316,12 @@ async def test_until_a_reload_is_complete_requests_have_the_former_limits_of_the
     new = configuration.replace("url:", "verb: POST, url:")
     new += "externalRules:\n- {seriesQuery: one, metricsQuery: one}\n"
     reloading = asyncio.create_task(activator.activate(parse(new)))
-    await asyncio.wait_for(server.filled.wait(), 5)
+    await asyncio.wait_for(server.filled.wait(), DEADLINE_SECONDS)
     queue = ExternalMetricRequest(namespace="n", metric="queue", selector=EVERYTHING)
     requesting = asyncio.create_task(answers.external(queue))
     server.filled_at = 2
     server.filled.clear()
-    await asyncio.wait_for(server.filled.wait(), 5)
+    await asyncio.wait_for(server.filled.wait(), DEADLINE_SECONDS)
     server.says = vector(({}, "7"))
     server.may_answer.set()
     await requesting
@@ -334,7 +335,7 @@ async def test_a_resource_that_is_created_while_a_reload_waits_is_served(
     server, tasks, backends, answers, catalog, tmp_path
 ):
     mapping = FakeMapping()
-    default = Backend(url=server.url, timeout_seconds=5.0)
+    default = Backend(url=server.url, timeout_seconds=DEADLINE_SECONDS)
     activator = ConfigurationActivator(
         tmp_path / "config.yaml",
         default=PrometheusClient(default, FileCredentials(default)),
@@ -358,7 +359,7 @@ async def test_a_resource_that_is_created_while_a_reload_waits_is_served(
             )
         )
     )
-    await asyncio.wait_for(server.filled.wait(), 5)
+    await asyncio.wait_for(server.filled.wait(), DEADLINE_SECONDS)
     mapping.kinds.append(Kind("gadgets", "gadget", "Gadget", group="example.io"))
     await activator.resources_changed()
     server.may_answer.set()

@@ -10,6 +10,7 @@ from prometheus_client import REGISTRY
 from adapter.config import ConfigError, ConfigProblem, ProblemCode
 from adapter.runtime.reloader import ConfigurationReloader
 from testbed import waiting
+from tests.deadline import DEADLINE_SECONDS
 
 ONE = "externalRules:\n- {seriesQuery: one, metricsQuery: 'sum(<<.Series>>)'}\n"
 TWO = ONE.replace("one", "two")
@@ -73,12 +74,14 @@ async def reloader(file):
 
 
 async def until(condition) -> None:
-    await asyncio.to_thread(waiting.until, condition, what="the reloader", deadline_seconds=5)
+    await asyncio.to_thread(
+        waiting.until, condition, what="the reloader", deadline_seconds=DEADLINE_SECONDS
+    )
 
 
 async def test_a_swapped_configmap_becomes_active(reloader, file):
     swap(file, TWO)
-    await asyncio.wait_for(reloader.activated.happened.wait(), 5)
+    await asyncio.wait_for(reloader.activated.happened.wait(), DEADLINE_SECONDS)
     await until(lambda: reloader.generation == 2)
     assert reloader.activated.queries == ["one", "two"]
 

@@ -13,6 +13,7 @@ from adapter.watching import endpoint
 from adapter.watching.byte_budget import ByteBudget
 from adapter.watching.endpoint import PATH_BYTES, MetricStreams
 from adapter.watching.rounds import WATCHED_BYTES, Rounds
+from tests.deadline import DEADLINE_SECONDS
 from tests.unit.adapter.watching.test_rounds import FakeAnswers, document, request
 from wire.api.metric_stream import (
     PATH,
@@ -124,14 +125,14 @@ class Client:
         await self.adapter.rounds.round()
         found = {}
         while True:
-            update = decode_update(await self.socket.receive_bytes(timeout=5))
+            update = decode_update(await self.socket.receive_bytes(timeout=DEADLINE_SECONDS))
             found |= {each.id: (each.code, bytes(each.body)) for each in update.responses}
             if update.as_of is not None:
                 return update.as_of, found
 
 
 async def arrives(condition):
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE_SECONDS):
         while True:
             if condition():
                 return
@@ -244,7 +245,7 @@ async def test_a_client_that_does_not_follow_the_protocol_is_disconnected(adapte
     before = ended("protocol")
     async with adapter.client() as client:
         await client.socket.send_bytes(b"not JSON")
-        message = await client.socket.receive(timeout=5)
+        message = await client.socket.receive(timeout=DEADLINE_SECONDS)
         assert message.type is aiohttp.WSMsgType.CLOSE
     assert ended("protocol") == before + 1
 
@@ -258,7 +259,7 @@ async def test_a_client_that_watches_too_many_paths_is_disconnected(adapter):
         await client.send(**others, _0=QUEUE)
         await arrives(lambda: len(adapter.rounds) == 1)
         await client.send(**{f"_{PATHS_MAX}": QUEUE})
-        message = await client.socket.receive(timeout=5)
+        message = await client.socket.receive(timeout=DEADLINE_SECONDS)
         assert message.type is aiohttp.WSMsgType.CLOSE
     assert ended("protocol") == before + 1
 
@@ -271,7 +272,7 @@ async def test_a_token_that_is_no_longer_valid_ends_the_stream(adapter):
         await client.round(watched=1)
         adapter.access.is_authenticated = False
         adapter.time_passes.set()
-        message = await client.socket.receive(timeout=5)
+        message = await client.socket.receive(timeout=DEADLINE_SECONDS)
         assert message.type is aiohttp.WSMsgType.CLOSE
     assert ended("not_admitted") == before + 1
 
@@ -290,7 +291,7 @@ async def test_what_a_client_has_lost_ends_its_stream(adapter, user, refusal):
         await client.round(watched=1)
         adapter.access.user, adapter.access.refusal = user, refusal
         adapter.time_passes.set()
-        message = await client.socket.receive(timeout=5)
+        message = await client.socket.receive(timeout=DEADLINE_SECONDS)
         assert message.type is aiohttp.WSMsgType.CLOSE
 
 
@@ -361,7 +362,7 @@ async def test_a_stopping_adapter_ends_its_streams(adapter):
         await client.send(_1=QUEUE)
         await client.round(watched=1)
         closing = asyncio.create_task(adapter.streams.close())
-        message = await client.socket.receive(timeout=5)
+        message = await client.socket.receive(timeout=DEADLINE_SECONDS)
         assert message.type is aiohttp.WSMsgType.CLOSE
         await closing
 

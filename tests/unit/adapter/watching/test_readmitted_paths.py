@@ -3,6 +3,7 @@
 import asyncio
 
 from adapter.watching import endpoint
+from tests.deadline import DEADLINE_SECONDS
 from tests.unit.adapter.watching.test_endpoint import QUEUE, arrives
 from tests.unit.adapter.watching.test_rounds import document, request
 from wire.api.metric_stream import decode_update
@@ -53,9 +54,9 @@ async def test_a_round_that_began_during_a_refusal_does_not_confirm_the_value_be
         await arrives(lambda: len(adapter.rounds) == 2)
         goes_on.set()
         await running
-        update = decode_update(await client.socket.receive_bytes(timeout=5))
+        update = decode_update(await client.socket.receive_bytes(timeout=DEADLINE_SECONDS))
         assert [(each.id, each.code) for each in update.responses] == [(1, 503)]
-        await client.socket.receive_bytes(timeout=5)  # The end of that round.
+        await client.socket.receive_bytes(timeout=DEADLINE_SECONDS)  # The end of that round.
         _, found = await client.round(watched=2)
         assert found[1][0] == 200
 

@@ -10,6 +10,7 @@ from scaler.cluster.metrics.metric_stream import MetricStream
 from scaler.cluster.telemetry import Telemetry
 from scaler.runtime.clients import MetricsClient, metrics_budget
 from scaler.runtime.stream_connection import StreamConnection
+from tests.deadline import DEADLINE_SECONDS
 from wire.api.metric_stream import (
     PATH,
     PATHS_MAX,
@@ -88,7 +89,7 @@ class World:
         return self.telemetry.registry.get_sample_value(name) == 1
 
     async def becomes(self, condition):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(DEADLINE_SECONDS):
             while True:
                 if condition():
                     return

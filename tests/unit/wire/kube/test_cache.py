@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 import msgspec
 import pytest
 
+from tests.deadline import DEADLINE_SECONDS
 from wire.api.status import StatusError, Unavailable
 from wire.kube.cache import RELIST_SECONDS, WatchCache
 from wire.kube.metadata_only import METADATA_LIST, PartialObject
@@ -126,7 +127,9 @@ async def play(*script: bytes | Exception | list[bytes], metadata_only: bool = F
     watched = Watched(server, metadata_only=metadata_only)
     task = asyncio.create_task(watched.cache.run())
     exhausted = asyncio.create_task(server.exhausted.wait())
-    await asyncio.wait({task, exhausted}, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait(
+        {task, exhausted}, timeout=DEADLINE_SECONDS, return_when=asyncio.FIRST_COMPLETED
+    )
     exhausted.cancel()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -271,7 +274,7 @@ async def test_a_slow_list_is_repeated_less_often():
     watched.server.get = slow
     watched.server.script = [REFUSED]
     task = asyncio.create_task(watched.cache.run())
-    await asyncio.wait_for(watched.server.exhausted.wait(), timeout=5)
+    await asyncio.wait_for(watched.server.exhausted.wait(), timeout=DEADLINE_SECONDS)
     task.cancel()
     assert watched.pauses_seconds == [40.0]
 
@@ -343,7 +346,7 @@ async def test_a_watch_that_ends_when_its_time_is_up_confirms_the_copy():
 
     watched.server.watch = quiet
     task = asyncio.create_task(watched.cache.run())
-    await asyncio.wait_for(watched.server.exhausted.wait(), timeout=5)
+    await asyncio.wait_for(watched.server.exhausted.wait(), timeout=DEADLINE_SECONDS)
     task.cancel()
     assert watched.cache.age_seconds == 0.0
 
@@ -377,7 +380,7 @@ async def test_a_bug_of_the_caller_does_not_stop_the_copy(caplog):
 
     cache = WatchCache(server, PATH, PartialObject, on_change=broken)
     task = asyncio.create_task(cache.run())
-    await asyncio.wait_for(server.exhausted.wait(), timeout=5)
+    await asyncio.wait_for(server.exhausted.wait(), timeout=DEADLINE_SECONDS)
     task.cancel()
     assert len(cache) == 1
     assert "a bug" in caplog.text

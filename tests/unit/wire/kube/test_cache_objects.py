@@ -6,6 +6,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from tests.deadline import DEADLINE_SECONDS
 from tests.unit.wire.kube.test_cache import GONE, PATH, STAY, ScriptedServer, event, page, pod
 from wire.api.status import StatusError, Unavailable
 from wire.kube.cache import WatchCache
@@ -86,7 +87,7 @@ async def test_a_list_is_attempted_when_it_is_complete_or_has_failed(first):
     await asyncio.sleep(0)
     assert not attempted.done()
     running = asyncio.create_task(cache.run())
-    await asyncio.wait_for(attempted, 5)
+    await asyncio.wait_for(attempted, DEADLINE_SECONDS)
     assert cache.is_synced is not bool(cache.last_error)
     running.cancel()
 

@@ -6,6 +6,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.deadline import DEADLINE_SECONDS
 from tests.unit.wire.kube.test_cache import STAY, ScriptedServer, event, page, pod
 from wire.api.status import Unavailable
 from wire.kube.cache import WatchCache
@@ -74,7 +75,7 @@ async def test_only_the_objects_of_the_part_are_kept_and_the_others_move_the_wat
         [STAY],
     )
     async with Watched(server, "a") as watched:
-        await asyncio.wait_for(server.exhausted.wait(), 5)
+        await asyncio.wait_for(server.exhausted.wait(), DEADLINE_SECONDS)
         assert watched.versions() == {("a", "one"): "1", ("a", "three"): "3"}
         assert watched.changes == [(None, "one"), (None, "three")]
     assert server.requests[-1][0]["resourceVersion"] == "4"
@@ -85,7 +86,7 @@ async def test_what_is_not_in_the_part_is_listed_and_not_kept():
     pages = page(pod("one", 1, "a"), version=7, continue_="more"), page(pod("two", 2), version=7)
     server = ScriptedServer(*pages, [STAY])
     async with Watched(server) as watched:
-        await asyncio.wait_for(server.exhausted.wait(), 5)
+        await asyncio.wait_for(server.exhausted.wait(), DEADLINE_SECONDS)
         assert (watched.versions(), watched.cache.is_synced) == ({}, True)
         assert watched.cache.listed_count == 2
     assert server.requests[-1][0]["resourceVersion"] == "7"
@@ -114,7 +115,7 @@ class Server:
 
 
 async def becomes(condition):
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE_SECONDS):
         while not condition():  # noqa: ASYNC110  whatever changes it
             await asyncio.sleep(0)
 
@@ -135,7 +136,7 @@ async def test_while_a_part_that_has_grown_is_listed_the_rest_is_kept_up_to_date
         assert not relisted.done()
         # Of version 2: before these events.
         server.lists.put_nowait(page(pod("gone", 2, "a"), pod("two", 2, "b"), version=2))
-        await asyncio.wait_for(relisted, 5)
+        await asyncio.wait_for(relisted, DEADLINE_SECONDS)
         assert watched.versions() == {("a", "one"): "3", ("b", "two"): "2"}
         assert ("one", None) not in watched.changes
 
@@ -146,7 +147,7 @@ async def test_events_that_a_newer_list_contains_change_nothing():
         await watched.cache.synced()
         watched.part.add("b")
         server.lists.put_nowait(page(pod("one", 4, "a"), version=5))
-        await asyncio.wait_for(watched.cache.relisted(), 5)
+        await asyncio.wait_for(watched.cache.relisted(), DEADLINE_SECONDS)
         assert watched.cache.resource_version == "5"
         for each in (
             event("ADDED", pod("one", 2, "a")),
@@ -172,7 +173,7 @@ async def test_a_list_of_earlier_versions_than_the_copy_replaces_it():
         relisted = asyncio.create_task(watched.cache.relisted())
         for _ in range(2):
             server.lists.put_nowait(page(pod("one", 3, "a"), version=4))
-        await asyncio.wait_for(relisted, 5)
+        await asyncio.wait_for(relisted, DEADLINE_SECONDS)
         assert watched.versions() == {("a", "one"): "3"}
 
 
@@ -181,9 +182,9 @@ async def test_a_request_ends_the_pause_after_a_failure():
     server.lists = asyncio.Queue()
     server.lists.put_nowait(Unavailable("no connection"))
     async with Watched(server, "a", sleep=lambda _: asyncio.Event().wait()) as watched:
-        await asyncio.wait_for(watched.cache.attempted(), 5)
+        await asyncio.wait_for(watched.cache.attempted(), DEADLINE_SECONDS)
         server.lists.put_nowait(page(pod("one", 1, "a"), version=1))
-        await asyncio.wait_for(watched.cache.relisted(), 5)
+        await asyncio.wait_for(watched.cache.relisted(), DEADLINE_SECONDS)
         assert watched.versions() == {("a", "one"): "1"}
 
 
@@ -192,12 +193,12 @@ async def test_a_list_that_has_begun_before_is_not_the_one_that_was_requested():
     second = page(pod("old", 2, "b"), version=2)
     server = SlowServer(first, second, [STAY], page(pod("new", 3, "b"), version=3))
     async with Watched(server, "a") as watched:
-        await asyncio.wait_for(server.begun.wait(), 5)
+        await asyncio.wait_for(server.begun.wait(), DEADLINE_SECONDS)
         watched.part.add("b")
         relisted = asyncio.create_task(watched.cache.relisted())
         await asyncio.sleep(0)
         server.goes_on.set()
-        await asyncio.wait_for(relisted, 5)
+        await asyncio.wait_for(relisted, DEADLINE_SECONDS)
         assert watched.versions() == {("b", "new"): "3"}
 
 
@@ -205,7 +206,7 @@ async def test_what_has_left_the_part_is_dropped_and_reported():
     listed = page(pod("one", 1, "a"), pod("two", 2, "b"), version=2)
     server = ScriptedServer(listed, [STAY])
     async with Watched(server, "a", "b") as watched:
-        await asyncio.wait_for(server.exhausted.wait(), 5)
+        await asyncio.wait_for(server.exhausted.wait(), DEADLINE_SECONDS)
         watched.part.discard("b")
         watched.cache.keep_part()
         assert watched.versions() == {("a", "one"): "1"}
@@ -216,11 +217,11 @@ async def test_what_leaves_the_part_during_a_list_is_not_kept():
     pages = page(pod("two", 2, "b"), version=2, continue_="t"), page(pod("one", 1, "a"), version=2)
     server = SlowServer(*pages, [STAY])
     async with Watched(server, "a", "b") as watched:
-        await asyncio.wait_for(server.begun.wait(), 5)
+        await asyncio.wait_for(server.begun.wait(), DEADLINE_SECONDS)
         watched.part.discard("b")
         watched.cache.keep_part()
         server.goes_on.set()
-        await asyncio.wait_for(server.exhausted.wait(), 5)
+        await asyncio.wait_for(server.exhausted.wait(), DEADLINE_SECONDS)
         assert watched.versions() == {("a", "one"): "1"}
 
 
@@ -339,4 +340,4 @@ def test_a_part_is_what_the_server_has_in_its_namespaces(script):
             if each["namespace"] in held
         }
 
-    asyncio.run(asyncio.wait_for(scenario(), 5))
+    asyncio.run(asyncio.wait_for(scenario(), DEADLINE_SECONDS))

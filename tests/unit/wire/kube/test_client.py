@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from tests.deadline import DEADLINE_SECONDS
 from wire.api.status import NotSent, StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.cluster_access import ClusterAccess
@@ -44,7 +45,7 @@ async def client_of(server: str, clock: Clock | None = None, **limits: int) -> K
     connection = Connection(
         source, await source.read(), user_agent="test/1", monotonic=clock or Clock()
     )
-    return KubeClient(connection, timeout_seconds=2, **limits)
+    return KubeClient(connection, **{"timeout_seconds": DEADLINE_SECONDS, **limits})
 
 
 @pytest.fixture
@@ -237,7 +238,7 @@ async def half_a_body(request: web.Request) -> web.StreamResponse:
     "handler", [hangs, drops, half_a_body], ids=lambda handler: handler.__name__
 )
 async def test_no_error_of_aiohttp_reaches_the_caller(serve, handler):
-    client = await serve(handler)
+    client = await serve(handler, timeout_seconds=1)
     with pytest.raises(Unavailable, match=r"GET http://127\.0\.0\.1:\d+/x: ") as caught:
         await client.get("/x")
     assert isinstance(caught.value.__cause__, aiohttp.ClientError | TimeoutError)
@@ -289,15 +290,15 @@ async def test_a_watch_that_is_cut_off_is_unavailable(serve):
 
 
 async def test_a_watch_whose_response_never_begins_is_unavailable(serve):
-    client = await serve(hangs)
-    async with asyncio.timeout(5), aclosing(client.watch("/x")) as watch:
+    client = await serve(hangs, timeout_seconds=1)
+    async with asyncio.timeout(DEADLINE_SECONDS), aclosing(client.watch("/x")) as watch:
         with pytest.raises(Unavailable, match="timed out waiting for a response"):
             await anext(watch)
 
 
 async def opened(watches: list[AsyncGenerator[bytes, None]]) -> None:
     """Wait for the first event of each."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE_SECONDS):
         await asyncio.gather(*(anext(each) for each in watches))
 
 

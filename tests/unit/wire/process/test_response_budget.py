@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.deadline import DEADLINE_SECONDS
 from wire.process.response_budget import ResponseBudget, ResponseTooLarge
 
 SIZES = st.lists(st.lists(st.integers(1, 40), min_size=1, max_size=8), min_size=1, max_size=8)
@@ -24,7 +25,7 @@ async def test_a_small_response_waits_for_nothing():
     used = budget()
     with used.claim() as large, used.claim() as small:
         await large.grow(140)
-        await asyncio.wait_for(small.grow(10), 1)
+        await asyncio.wait_for(small.grow(10), DEADLINE_SECONDS)
     assert used.used_bytes == 0
 
 
@@ -37,7 +38,7 @@ async def test_a_response_waits_until_those_before_it_were_read():
         growing = asyncio.create_task(third.grow(60))
         await turns()
         assert not growing.done()
-    await asyncio.wait_for(growing, 1)
+    await asyncio.wait_for(growing, DEADLINE_SECONDS)
 
 
 async def test_others_have_all_of_the_bound_beside_one_that_exceeds_it_and_never_ends():
@@ -46,7 +47,7 @@ async def test_others_have_all_of_the_bound_beside_one_that_exceeds_it_and_never
     with used.claim() as exceeding, used.claim() as second, used.claim() as third:
         await exceeding.grow(150)
         growing = asyncio.gather(second.grow(60), third.grow(60))
-        await asyncio.wait_for(growing, 1)
+        await asyncio.wait_for(growing, DEADLINE_SECONDS)
 
 
 async def test_one_that_gave_up_waiting_leaves_nothing_behind():
@@ -61,7 +62,7 @@ async def test_one_that_gave_up_waiting_leaves_nothing_behind():
             await asyncio.gather(growing, return_exceptions=True)
     assert used.used_bytes == 0
     with used.claim() as third:
-        await asyncio.wait_for(third.grow(110), 1)
+        await asyncio.wait_for(third.grow(110), DEADLINE_SECONDS)
 
 
 async def test_a_response_that_takes_too_much_is_refused_and_given_back():
@@ -89,7 +90,7 @@ def test_all_are_read_and_take_no_more_than_the_bound_and_one_beside_it(sizes):
                 except ResponseTooLarge:
                     assert sum(pieces) > used.response_bytes_max
 
-        await asyncio.wait_for(asyncio.gather(*map(read, sizes)), 5)
+        await asyncio.wait_for(asyncio.gather(*map(read, sizes)), DEADLINE_SECONDS)
         assert used.used_bytes == 0
         assert most <= used.bytes_max + used.response_bytes_max
 

@@ -8,6 +8,7 @@ import pytest
 from aiohttp import web
 
 from testbed.waiting import until
+from tests.deadline import DEADLINE_SECONDS
 from wire.serving.connection_shares import (
     CONNECTION_BYTES,
     RECEIVE_BUFFER_BYTES,
@@ -93,7 +94,7 @@ async def seconds_to_end(reader: asyncio.StreamReader) -> float:
     loop = asyncio.get_running_loop()
     started = loop.time()
     with contextlib.suppress(ConnectionResetError):
-        await asyncio.wait_for(reader.read(), 5.0)
+        await asyncio.wait_for(reader.read(), DEADLINE_SECONDS)
     return loop.time() - started
 
 
@@ -294,7 +295,7 @@ async def test_a_connection_that_does_not_fit_is_closed_before_it_sends_anything
     listener, reader, writer = await requested(ok, shares=dict.fromkeys(Group, share))
     assert b"200 OK" in await response(reader)
     second, second_writer = await asyncio.open_connection("127.0.0.1", listener.port)
-    assert await asyncio.wait_for(second.read(), 5.0) == b""
+    assert await asyncio.wait_for(second.read(), DEADLINE_SECONDS) == b""
     for each in (writer, second_writer):
         each.close()
     await listener.stop()
@@ -354,7 +355,7 @@ async def test_the_server_logs_no_error_when_a_client_disconnects_during_a_respo
     with caplog.at_level("INFO"):
         writer.transport.abort()
         disconnected.set()
-        await asyncio.wait_for(ended.wait(), 5.0)
+        await asyncio.wait_for(ended.wait(), DEADLINE_SECONDS)
         await listener.stop()
     assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == []
 
@@ -367,7 +368,7 @@ async def test_an_exception_during_a_response_is_logged(caplog):
         raise ConnectionResetError("of another connection")
 
     listener, reader, writer = await requested(parts)
-    await asyncio.wait_for(reader.read(), 5.0)
+    await asyncio.wait_for(reader.read(), DEADLINE_SECONDS)
     await listener.stop()
     assert "GET /parts failed" in caplog.text
     writer.close()

@@ -13,6 +13,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as plain
 from prometheus_client.registry import Collector
 
+from tests.deadline import DEADLINE_SECONDS
 from wire.serving.metrics_and_version import add_metrics_route
 
 OBJECTS = 2000
@@ -116,7 +117,9 @@ async def exchanged(request: bytes) -> tuple[bytes, bytes]:
     async with TestServer(app) as server:
         reader, writer = await asyncio.open_connection(server.host, server.port)
         writer.write(request)
-        head, _, body = (await asyncio.wait_for(reader.read(), 5.0)).partition(b"\r\n\r\n")
+        head, _, body = (await asyncio.wait_for(reader.read(), DEADLINE_SECONDS)).partition(
+            b"\r\n\r\n"
+        )
         writer.close()
     return head, body
 

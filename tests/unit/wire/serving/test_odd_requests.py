@@ -7,6 +7,7 @@ import gzip
 import pytest
 from aiohttp import web
 
+from tests.deadline import DEADLINE_SECONDS
 from wire.serving.listener import Listener
 
 
@@ -54,7 +55,7 @@ async def test_a_connection_whose_handling_fails_is_closed(connect, monkeypatch,
     reader, writer = await connect()
     writer.write(b"GET /ok HTTP/1.1\r\nHost: a\r\n\r\n")
     with contextlib.suppress(ConnectionResetError):
-        assert await asyncio.wait_for(reader.read(), 5.0) == b""
+        assert await asyncio.wait_for(reader.read(), DEADLINE_SECONDS) == b""
     assert "a connection is closed after an error" in caplog.text
 
 

@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 
 from testbed.certificates import Authority
+from tests.deadline import DEADLINE_SECONDS
 from wire.serving.options import (
     ALWAYS_ALLOWED,
     RequestHeaderFlags,
@@ -141,7 +142,7 @@ async def test_a_background_task_that_ended_fails_readiness(serve, monkeypatch, 
         raise ValueError("a bug")
 
     background.start(fails(), name="certificate files")
-    await asyncio.wait_for(background.failed.wait(), 5.0)
+    await asyncio.wait_for(background.failed.wait(), DEADLINE_SECONDS)
     code, body = await served.get("/readyz")
     assert (code, "[-]background-tasks failed: reason withheld" in body) == (500, True)
     assert "background task 'certificate files' ended" in caplog.text
