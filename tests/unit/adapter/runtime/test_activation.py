@@ -324,8 +324,7 @@ async def test_until_a_reload_is_complete_requests_have_the_former_limits_of_the
     await asyncio.wait_for(server.filled.wait(), DEADLINE_SECONDS)
     server.says = vector(({}, "7"))
     server.may_answer.set()
-    await requesting
-    await reloading
+    await asyncio.gather(requesting, reloading)
     await answers.external(queue)
     queries = [each for each in server.requested if each.path.endswith("/query")]
     assert [each.method for each in queries] == ["GET", "POST"]

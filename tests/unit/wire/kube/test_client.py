@@ -45,7 +45,7 @@ async def client_of(server: str, clock: Clock | None = None, **limits: int) -> K
     connection = Connection(
         source, await source.read(), user_agent="test/1", monotonic=clock or Clock()
     )
-    return KubeClient(connection, **{"timeout_seconds": DEADLINE_SECONDS, **limits})
+    return KubeClient(connection, **{"timeout_seconds": DEADLINE_SECONDS} | limits)
 
 
 @pytest.fixture
@@ -317,8 +317,7 @@ async def test_open_watches_take_no_connection_from_requests(serve):
     watches = [client.watch("/x") for _ in range(3)]
     await opened(watches)
     assert await client.get("/x") == b"answered"
-    for each in watches:
-        await each.aclose()
+    await asyncio.gather(*(each.aclose() for each in watches))
 
 
 class ClosesIdleConnections:

@@ -49,7 +49,7 @@ def test_a_scenario_that_was_disturbed_ends_with_its_next_attempt():
     assert (found.is_preliminary, found.error, found.disturbances) == (False, "", ("too slow",))
 
 
-def test_an_attempt_that_was_disturbed_after_one_without_differences_is_no_error():
+def test_an_attempt_that_is_disturbed_after_one_without_differences_is_not_an_error():
     found = disturbed(confirmed(confirmed(EQUAL, DIFFERENT), EQUAL), "too slow")
     assert (found.is_preliminary, found.error, found.differences) == (True, "", ())
     assert found.disturbances == ("too slow",)
