@@ -25,11 +25,14 @@ from adapter.documents.refusals import (
     objects_not_listed,
 )
 from adapter.model import (
+    NAMESPACES,
+    NODES,
     CustomMetricRequest,
     Evaluation,
     ExternalMetricRequest,
     ExternalValue,
     Gap,
+    GroupResource,
     KubeObject,
     MetricEntry,
     MetricQuery,
@@ -41,7 +44,7 @@ from adapter.model import (
     ResourceMetricRequest,
     UnknownResource,
 )
-from adapter.ports import Evaluator, ObjectNames
+from adapter.ports import Catalog, Evaluator, ObjectNames
 from adapter.wide.plans import WidePlans
 from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
 from wire.api.external_metrics import ExternalMetricValueList
@@ -51,6 +54,9 @@ from wire.api.status import (
     not_found,
     service_unavailable,
 )
+
+NOT_NAMESPACED = (NAMESPACES, NODES, GroupResource("persistentvolumes"))
+"""Metrics of these have no namespace in their path, also in prometheus-adapter."""
 
 AnswerDocument = MetricValueList | MetricValueListV1beta1 | ExternalMetricValueList | UsageDocument
 
@@ -239,6 +245,8 @@ class Answers:
             raise custom_metric_not_found(request, str(error)) from None
         offer = catalog.custom(MetricEntry(resource, bool(request.namespace), request.metric))
         if offer is None:
+            offer = _cluster_scoped_offer(request, resource, catalog)
+        if offer is None:
             elsewhere = [e for e in catalog.custom_entries() if e.metric == request.metric]
             raise _unknown(active, lambda why: custom_metric_not_found(request, why), elsewhere)
         return offer
@@ -251,6 +259,20 @@ class Answers:
             )
         except (Unavailable, UnknownResource) as error:
             raise objects_not_listed(resource, str(error)) from error
+
+
+def _cluster_scoped_offer(
+    request: CustomMetricRequest, resource: GroupResource, catalog: Catalog
+) -> Offer | None:
+    """That of a cluster-scoped object that is requested within a namespace, as the HPA controller does: the series of the namespace count.
+
+    prometheus-adapter takes the objects of every resource but three for namespaced (`SetSeries`). The query of a named metric would
+    show a namespace the values of others.
+    """
+    if not request.namespace or requested_names(request) is None or resource in NOT_NAMESPACED:
+        return None
+    offer = catalog.custom(MetricEntry(resource, False, request.metric))
+    return None if offer is None or isinstance(offer.rule, NamedRule) else offer
 
 
 def _unknown(

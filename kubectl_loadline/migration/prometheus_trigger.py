@@ -1,5 +1,6 @@
 """KEDA's trigger `prometheus`: an External or Object metric, and the named metric of the adapter that it reads."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -12,6 +13,11 @@ _CONNECTION: Final = (
 )  # fmt: skip
 # Those that may select a tenant: with others, the same server has other values.
 _TENANT: Final = ("cortexOrgID", "customHeaders", "namespace", "queryParameters")
+
+# A minus, also one of a name or a string, and what can have a negative result without one.
+_MAY_BE_NEGATIVE: Final = re.compile(
+    r"-|\b(i?delta|deriv|predict_linear|holt_winters|double_exponential_smoothing|ln|log2|log10)\b"
+)
 
 
 class PrometheusMetrics:
@@ -41,7 +47,7 @@ class PrometheusMetrics:
         where = f"spec.triggers[{index}]"
         metadata = trigger.get("metadata") or {}
         name = self._names.metric(f"{self._prefix}_{trigger.get('name') or index}")
-        rule = self._rule(name, str(metadata.get("query", "")))
+        rule = self._rule(name, _not_negative(str(metadata.get("query", ""))))
         backend = self._backend(where, trigger, metadata)
         if backend is not None:
             rule["backend"] = backend["name"]
@@ -95,9 +101,14 @@ class PrometheusMetrics:
     ) -> Json:
         where = f"spec.triggers[{index}].metadata"
         threshold = self._remarks.positive_quantity(
-            f"{where}.threshold", metadata.get("threshold", "")
+            f"{where}.threshold", str(metadata.get("threshold", "")).strip()
         )
         kind = trigger.get("metricType") or "AverageValue"
+        if kind not in ("AverageValue", "Value"):
+            raise self._remarks.unconvertible(
+                f"spec.triggers[{index}].metricType",
+                f"{kind!r} is neither AverageValue nor Value, which KEDA refuses",
+            )
         target = {"type": kind, "value" if kind == "Value" else "averageValue": threshold}
         wanted = dns_label(str(trigger.get("name") or "")) or f"prometheus-{index}"
         shown = unique(wanted, self._labels, separator="-")
@@ -153,10 +164,24 @@ def _resource(described: Json) -> str:
     return f"{plural}.{group}" if group and version else plural
 
 
+def _not_negative(query: str) -> str:
+    """The query, if its result cannot be below zero; else with 0 instead, as in KEDA from 2.20.2 on (`GenerateMetricInMili`).
+
+    An HPA takes a negative sum for an overflow.
+    """
+    if not _MAY_BE_NEGATIVE.search(query):
+        return query
+    return f"clamp_min({_ended(query)}, 0)"
+
+
+def _ended(query: str) -> str:
+    """The query as an argument: it may end with a comment."""
+    return f"{query}\n" if "#" in query else query
+
+
 def _labeled(query: str, labels: Mapping[str, str]) -> str:
     """The query with these labels of its result, which says what object it is about."""
-    if "#" in query:
-        query = f"{query}\n"  # It may end with a comment.
+    query = _ended(query)
     for label, value in labels.items():
         query = f'label_replace({query}, "{label}", "{value}", "", "")'
     return query

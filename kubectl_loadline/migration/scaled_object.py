@@ -22,6 +22,8 @@ API_VERSION: Final = "keda.sh/v1alpha1"
 # KEDA's defaults.
 MAX_REPLICAS: Final = 100
 COOLDOWN_SECONDS: Final = 300
+SECONDS_MAX: Final = 86_400
+"""Of a cooldown and of the time after which a fallback begins, in the CRD of LoadAutoscalers."""
 # The defaults of the HPA controller.
 WINDOW_SECONDS: Final = 300
 SYNC_PERIOD_SECONDS: Final = 15
@@ -72,7 +74,9 @@ def from_scaled_object(
         )
     spec: Json = {"mode": "DryRun"} if dry_run else {}
     bounds = _bounds(given, metrics, remarks)
-    if suspension := _suspension(scaled_object, bounds["maxReplicas"], remarks):
+    if suspension := _suspension(
+        scaled_object, remarks, least=bounds["minReplicas"], most=bounds["maxReplicas"]
+    ):
         spec["suspend"] = suspension
     spec["scaleTargetRef"] = target
     spec |= bounds
@@ -186,6 +190,9 @@ def _scale_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> Json:
     seconds = (
         COOLDOWN_SECONDS if cooldown is None else remarks.integer("spec.cooldownPeriod", cooldown)
     )
+    if seconds > SECONDS_MAX:
+        seconds = SECONDS_MAX
+        remarks.add("spec.cooldownPeriod", f"it is longer than a day: {seconds} s is used")
     # KEDA starts a target from any zero, and most targets that are converted have the zero that KEDA has set.
     return {"cooldownSeconds": seconds, "manualZero": "Activate"}
 
@@ -200,7 +207,8 @@ def _remark_idle(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Rema
     ]
     remarks.add(
         "spec.idleReplicaCount",
-        "LoadAutoscalers have no separate replica count for idle times, so the target keeps minReplicas",
+        "LoadAutoscalers have no separate replica count for idle times, so the target keeps minReplicas; one that is at 0 is disabled "
+        "until it is scaled to minReplicas",
         "To scale to zero while no trigger is active, set "
         + ", ".join(
             [
@@ -233,7 +241,14 @@ def _remark_way_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
     """In KEDA `behavior` belongs to the HPA, which never goes to zero; here it applies to zero too."""
     if "scaleToZero" not in spec:
         return
-    scale_down = (spec.get("behavior") or {}).get("scaleDown") or {}
+    behavior = spec.get("behavior") or {}
+    if (behavior.get("scaleUp") or {}).get("selectPolicy") == "Disabled":
+        remarks.add(
+            "spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleUp.selectPolicy",
+            "Disabled also keeps the target at zero, which it does not in KEDA",
+            "Remove it, and set maxReplicas to the most replicas that the target may have.",
+        )
+    scale_down = behavior.get("scaleDown") or {}
     field = "spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleDown"
     if scale_down.get("selectPolicy") == "Disabled":
         remarks.add(
@@ -272,14 +287,18 @@ def _add_fallback(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Rem
     if not given:
         return
     failures = remarks.integer("spec.fallback.failureThreshold", given.get("failureThreshold", 0))
-    duration = {"failureDurationSeconds": failures * SYNC_PERIOD_SECONDS}
+    seconds = failures * SYNC_PERIOD_SECONDS
+    if seconds > SECONDS_MAX:
+        seconds = SECONDS_MAX
+        remarks.add(
+            "spec.fallback.failureThreshold", f"it is longer than a day: {seconds} s is used"
+        )
+    duration = {"failureDurationSeconds": seconds}
     match given.get("behavior", "static"):
         case "static":
-            fallback: Json = {
-                "type": "Replicas",
-                "replicas": remarks.integer("spec.fallback.replicas", given.get("replicas", 0)),
-                **duration,
-            }
+            replicas = remarks.integer("spec.fallback.replicas", given.get("replicas", 0))
+            # A trigger with a fallback is active, so KEDA keeps one replica (`isActiveOrFallback`).
+            fallback: Json = {"type": "Replicas", "replicas": max(1, replicas), **duration}
         case "currentReplicas":
             fallback = {"type": "Hold", **duration}
         case behavior:
@@ -297,8 +316,10 @@ def _is_from_prometheus(metric: Json) -> bool:
     return metric["type"] in ("External", "Object")
 
 
-def _suspension(scaled_object: Mapping[str, Any], most: int, remarks: Remarks) -> Json:
-    """KEDA's `NeedToBePausedByAnnotation`, `NeedToPauseScaleIn` and `NeedToPauseScaleOut`. `most` are the replicas that a suspension may set."""
+def _suspension(
+    scaled_object: Mapping[str, Any], remarks: Remarks, *, least: int, most: int
+) -> Json:
+    """KEDA's `NeedToBePausedByAnnotation`, `NeedToPauseScaleIn` and `NeedToPauseScaleOut`; `least` and `most` are the bounds."""
     annotations = (scaled_object.get("metadata") or {}).get("annotations") or {}
     replicas, scale_in, scale_out = (
         f"{_PAUSED}-{each}" for each in ("replicas", "scale-in", "scale-out")
@@ -308,6 +329,12 @@ def _suspension(scaled_object: Mapping[str, Any], most: int, remarks: Remarks) -
             remarks.add(f"metadata.annotations[{name}]", "it has no counterpart and is omitted")
     if replicas in annotations:
         given = str(annotations[replicas])
+        if given.isdecimal() and int(given) == 0 < least:
+            remarks.add(
+                f"metadata.annotations[{replicas}]",
+                "a target that is at 0 already is disabled after the suspension, as minReplicas is above 0",
+                "Scale it to minReplicas after `suspend` was removed.",
+            )
         if given.isdecimal() and int(given) <= most:
             return {"direction": "Both", "replicas": int(given)}
         remarks.add(

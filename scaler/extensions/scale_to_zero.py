@@ -18,7 +18,8 @@ from scaler.algorithm.extension import Extension, Given
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import Proposal
-from scaler.api.autoscaler import MetricSpec
+from scaler.algorithm.readings import ExternalValues, Signal
+from scaler.algorithm.replicas import external_sum
 from scaler.api.extension_spec import ManualZero
 
 # KEDA's default of `cooldownPeriod`, and the CRD's.
@@ -113,10 +114,7 @@ class ScaleToZero(Extension[ZeroRules, float]):
         if turn.policy.min_replicas > 0:
             draft.states.pop(self.name, None)
             return
-        found_activity = activity(
-            [each.metric for each in draft.signals],
-            _proposals(draft),
-        )
+        found_activity = activity(draft.signals, _proposals(draft))
         found = zero(
             rules,
             draft.states.get(self.name),
@@ -233,19 +231,19 @@ def _is_window_over(turn: Turn, since_unix_seconds: float) -> bool:
     return turn.moment.reached(until)
 
 
-def activity(metrics: Sequence[MetricSpec], proposals: Sequence[Proposal]) -> Activity:
-    """The activity of the metrics that scale; `proposals` are theirs, in the same order.
+def activity(signals: Sequence[Signal], proposals: Sequence[Proposal]) -> Activity:
+    """The activity of the metrics that scale; `proposals` are for them, in the same order.
 
     A metric that falls back is active, as in KEDA from 2.19 on (`isActiveOrFallback` in scale_handler.go), unless its fallback proposes
     zero. Without a fallback, a failure starts nothing.
     """
     active: list[str] = []
     unknown = False
-    for metric, proposal in zip(metrics, proposals, strict=True):
-        found = proposal.derivation
+    for signal, proposal in zip(signals, proposals, strict=True):
+        metric, found = signal.metric, proposal.derivation
         if metric.is_input:
             continue
-        value = _value_milli(found)
+        value = _value_milli(signal, found)
         if value is not None:
             is_active = value > milli(metric.activation_value or 0)
         elif proposal.failure is not None:
@@ -263,9 +261,12 @@ def _proposals(draft: Draft) -> Sequence[Proposal]:
     return () if draft.recommended is None else draft.recommended.proposals
 
 
-def _value_milli(metric: MetricDerivation) -> int | None:
-    """The value of an Object or External metric, else the average of the pods."""
-    return metric.average_milli if metric.value_milli is None else metric.value_milli
+def _value_milli(signal: Signal, found: MetricDerivation) -> int | None:
+    """The value of an Object metric, the sum of an External one, else the average of the pods."""
+    if isinstance(signal.reading, ExternalValues) and found.value_milli is not None:
+        # For a target of type AverageValue, a negative sum counts as an overflow, as upstream; KEDA compares the sum itself.
+        return external_sum(signal.reading.values_milli)
+    return found.average_milli if found.value_milli is None else found.value_milli
 
 
 def _names(names: Sequence[str]) -> str:

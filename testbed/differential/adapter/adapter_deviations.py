@@ -122,10 +122,11 @@ def malformed_escapes(case: Case) -> bool:
 
 
 def cluster_scoped_resources(case: Case) -> bool:
-    """Metrics of a cluster-scoped kind have no namespace in their path; prometheus-adapter requires one."""
+    """Metrics of a cluster-scoped kind need no namespace in their path; prometheus-adapter requires one."""
     path = case.request.target.split("?")[0].split("/")
     if "namespaces" in path:
-        return case.loadline.status == 404 and "(not namespaced)" in _message(case.loadline)
+        refused = case.upstream.status >= 400 and case.loadline.status == 404
+        return refused and "(not namespaced)" in _message(case.loadline)
     custom = any(part in CLUSTER_SCOPED or part.startswith("planet") for part in path)
     echo = '"!=" is not a valid label selector operator'  # detected only when there is a value
     return (

@@ -260,3 +260,24 @@ def test_a_trigger_of_type_value_divides_the_whole_value():
 def test_the_activation_threshold_matters_only_at_zero(least, activation):
     (metric,) = spec_of(prometheus(activationThreshold="5"), minReplicaCount=least)["metrics"]
     assert metric.get("activationValue") == activation
+
+
+def test_spaces_around_a_threshold_do_not_count():
+    (metric,) = spec_of(prometheus(threshold=" 30 "))["metrics"]
+    assert metric["external"]["target"]["averageValue"] == "30"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("sum(rate(requests_total[1m]))", "sum(rate(requests_total[1m]))"),
+        ("sum(delta_total)", "sum(delta_total)"),
+        ("sum(produced) - sum(consumed)", "clamp_min(sum(produced) - sum(consumed), 0)"),
+        ("predict_linear(queue[5m], 60) # soon", "clamp_min(predict_linear(queue[5m], 60) # soon\n, 0)"),
+        ("deriv(queue[5m])", "clamp_min(deriv(queue[5m]), 0)"),
+    ],
+)  # fmt: skip
+def test_a_query_that_may_have_a_negative_result_has_zero_instead(query, expected):
+    found = converted(prometheus(query))
+    assert found.metrics[0]["query"] == expected
+    parse(yaml.safe_dump({"metrics": list(found.metrics), "backends": list(found.backends)}))

@@ -95,6 +95,11 @@ def test_cpu_and_cron_say_that_keda_would_go_to_zero():
             id="the current count",
         ),
         pytest.param(
+            {"failureThreshold": 9999, "replicas": 0},
+            {"type": "Replicas", "replicas": 1, "failureDurationSeconds": 86_400},
+            id="one replica at least, and a day at most",
+        ),
+        pytest.param(
             {"failureThreshold": 2, "replicas": 6, "behavior": "currentReplicasIfHigher"},
             None,
             id="no counterpart",
@@ -198,6 +203,23 @@ def test_policies_that_delay_zero_are_reported(scale_down, reported):
     assert remarked(prometheus(), advanced=advanced, minReplicaCount=1) == []
 
 
+def test_a_disabled_scale_up_that_keeps_the_target_at_zero_is_reported():
+    config = {"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}
+    advanced = {"horizontalPodAutoscalerConfig": config}
+    field = "spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleUp.selectPolicy"
+    assert remarked(prometheus(), advanced=advanced) == [field]
+    assert remarked(prometheus(), advanced=advanced, minReplicaCount=1) == []
+
+
+@pytest.mark.parametrize(
+    ("replicas", "least", "is_reported"), [(0, 2, True), (0, 0, False), (2, 2, False)]
+)
+def test_a_suspension_at_zero_that_has_no_end_by_itself_is_reported(replicas, least, is_reported):
+    field = "autoscaling.keda.sh/paused-replicas"
+    found = remarked(prometheus(), annotations={field: str(replicas)}, minReplicaCount=least)
+    assert found == ([f"metadata.annotations[{field}]"] if is_reported else [])
+
+
 @pytest.mark.parametrize(("least", "expected"), [(0, 2), (1, 2), (5, 5)])
 def test_a_cron_trigger_does_not_lower_the_minimum(least, expected):
     trigger = cron("0 8 * * *", "0 9 * * *", desiredReplicas="2")
@@ -237,6 +259,8 @@ def test_the_behavior_of_the_hpa_is_kept():
         ({"idleReplicaCount": 0, "minReplicaCount": 2}, "spec.idleReplicaCount"),
         ({"initialCooldownPeriod": 60}, "spec.initialCooldownPeriod"),
         ({"pollingInterval": 10}, "spec.pollingInterval"),
+        ({"cooldownPeriod": 864_000}, "spec.cooldownPeriod"),
+        ({"fallback": {"failureThreshold": 9999, "replicas": 1}}, "spec.fallback.failureThreshold"),
         ({"advanced": {"restoreToOriginalReplicaCount": True}}, "spec.advanced.restoreToOriginalReplicaCount"),
         ({"advanced": {"scalingModifiers": {"formula": "a"}}}, "spec.advanced.scalingModifiers"),
     ],
@@ -272,6 +296,7 @@ def test_the_way_to_zero_while_nothing_is_active_is_complete():
         ([prometheus(threshold="0")], {}, "spec.triggers[0].metadata.threshold"),
         ([{**CPU, "metadata": {"value": "60%"}}], {}, "spec.triggers[0].metadata.value: '60%' is not an integer"),
         ([{**CPU, "metricType": "AverageValue", "metadata": {}}], {}, "spec.triggers[0].metadata.value"),
+        ([prometheus(metric_type="Utilization")], {}, "spec.triggers[0].metricType: 'Utilization' is neither"),
         ([prometheus()], {"scaleTargetRef": {}}, "spec.scaleTargetRef.name: it is missing"),
     ],
 )  # fmt: skip

@@ -135,6 +135,14 @@ def test_zero_is_left_at_once_above_the_activation_value(length, expected):
         assert decision.desired_replicas == expected
 
 
+@pytest.mark.parametrize(("replicas", "memory"), [(0, AT_ZERO), (3, inactive(999))])
+@pytest.mark.parametrize("values_milli", [(-1,), (4000, -9000), (-9000, 4000)])
+def test_a_negative_sum_is_not_active(replicas, memory, values_milli):
+    """Although it counts as an overflow for a target of type AverageValue (`negative-external-sum` in docs/deviations.md)."""
+    found = desired(of_queue(), ExternalValues(values_milli), memory=memory, replicas=replicas)
+    assert found.desired_replicas == 0
+
+
 def test_a_stabilization_window_does_not_hold_an_active_target_at_zero():
     slow_up = Behavior(scale_up=rules(ANY, window_seconds=600), scale_down=rules())
     at_zero = desired(of_queue(behavior=slow_up), queue(0), memory=AT_ZERO, replicas=0)

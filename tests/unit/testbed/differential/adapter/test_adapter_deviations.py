@@ -58,10 +58,10 @@ def custom_request(path="/pods/*/m", accept=""):
         ),
         pytest.param(
             "cluster-scoped-resources",
-            custom_request("/planets/mars/m"),
-            values("1"),
+            custom_request("/planets/*/m"),
+            refusal(500, "unable to list matching resources"),
             refusal(404, "no metric m for planets: it is there for planets.x (not namespaced)"),
-            id="with a namespace",
+            id="all objects of a namespace",
         ),
         pytest.param(
             "no-protobuf",
