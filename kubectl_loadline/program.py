@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Final
 
 from kubectl_loadline.terminal import fish
@@ -119,6 +120,9 @@ PROGRAM: Final = Plugin(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code (`terminal.exit_codes`)."""
     given = sys.argv[1:] if arguments is None else arguments
+    if isinstance(sys.stdout, TextIOWrapper):
+        # One letter that the locale does not have must not end a table.
+        sys.stdout.reconfigure(errors="backslashreplace")
     return quiet_end(lambda: PROGRAM.main(given))
 
 

@@ -13,12 +13,16 @@ from adapter.caches import REQUESTS_BYTES, SizedCache
 from adapter.documents import paths
 from adapter.documents.paths import VERSIONS
 from adapter.model import MetricQuery, MetricRequest, Offer
-from wire.api.status import StatusDetails, not_found
+from wire.api.status import StatusDetails, bad_request, not_found
 from wire.serving.request_path import split_path, split_url
 
 _REQUEST_BYTES: Final = 1_400
 _QUERY_BYTES: Final = 1_000
 """What a request and a query take beside their texts, roughly. A query over a thousand pods has tens of kilobytes of text."""
+
+_REQUIREMENT_BYTES: Final = 200
+PARAMETERS_MAX: Final = 100
+"""There are about twenty of which one counts. Reading half a million takes a second."""
 
 _Key = tuple[str, str, str, str]
 
@@ -94,12 +98,25 @@ class MetricPaths:
         kept = self._kept.get(key)
         if kept is not None:
             return kept
-        request = paths.metric(group, version, path, parse_qsl(query, keep_blank_values=True))
+        request = paths.metric(group, version, path, _parameters(query))
         known = KnownRequest(request, lambda: self._kept.keep(key, known))
         self._kept.keep(key, known)
         return known
 
 
+def _parameters(query: str) -> list[tuple[str, str]]:
+    if query.count("&") >= PARAMETERS_MAX:
+        raise bad_request(f"the query has more than {PARAMETERS_MAX} parameters")
+    return parse_qsl(query, keep_blank_values=True)
+
+
 def _size_bytes(key: _Key, known: KnownRequest) -> int:
     # The text is kept in the key, and once more in the request.
-    return _REQUEST_BYTES + 2 * (len(key[2]) + len(key[3])) + known.query_bytes
+    text_bytes = 2 * (len(key[2]) + len(key[3]))
+    return _REQUEST_BYTES + text_bytes + selector_bytes(key[3]) + known.query_bytes
+
+
+def selector_bytes(query: str) -> int:
+    """What the requirements of a selector and their values take beside their texts, roughly. `query` is not decoded."""
+    commas = query.count(",") + query.count("%2C") + query.count("%2c")
+    return _REQUIREMENT_BYTES * commas

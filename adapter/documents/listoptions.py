@@ -44,16 +44,21 @@ def read_selector(query: Query, *, name: str | None = None) -> Selector:
     for number in ("timeoutSeconds", "limit"):
         _check_number(query, number)
     text = first(query, "labelSelector")
-    if len(text) > SELECTOR_LENGTH_MAX or text.count(",") > SELECTOR_COMMAS_MAX:
-        raise bad_request(
-            f"the labelSelector has {len(text)} characters: at most {SELECTOR_LENGTH_MAX} are read, with {SELECTOR_COMMAS_MAX} commas"
-        )
+    check_size(text, "labelSelector")
     try:
         selector = labels.parse(text)
     except ValueError as e:
         raise bad_request(f"{e} (in labelSelector {text!r})") from None
     _check_fields(read_fields(query), name)
     return selector
+
+
+def check_size(text: str, parameter: str) -> None:
+    """Raises `StatusError` 400 for a selector that takes too long to read."""
+    if len(text) > SELECTOR_LENGTH_MAX or text.count(",") > SELECTOR_COMMAS_MAX:
+        raise bad_request(
+            f"the {parameter} has {len(text)} characters: at most {SELECTOR_LENGTH_MAX} are read, with {SELECTOR_COMMAS_MAX} commas"
+        )
 
 
 def read_fields(query: Query) -> tuple[FieldTerm, ...]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from adapter.documents.listoptions import (
     Query,
+    check_size,
     check_timeout,
     first,
     is_true,
@@ -147,6 +148,7 @@ def _refuse_to_watch(query: Query, *, kind: str, group: str) -> None:
 
 def _metric_selector(text: str) -> Selector:
     """prometheus-adapter answers 500 for a malformed metricLabelSelector, and clients may rely on it."""
+    check_size(text, "metricLabelSelector")
     try:
         return labels.parse(text)
     except ValueError as e:

@@ -16,7 +16,7 @@ import msgspec
 from aiohttp import WSMsgType, web
 
 from adapter import telemetry
-from adapter.answer import KnownRequest
+from adapter.answer import KnownRequest, selector_bytes
 from adapter.model import CustomMetricRequest, ExternalMetricRequest
 from adapter.watching.rounds import Rounds, Watched, too_large
 from wire.api.metric_stream import (
@@ -44,6 +44,8 @@ UPDATE_BYTES: Final = 1 << 20
 """Of one message, unless a single response is larger."""
 PATH_BYTES: Final = 600
 """What a path of a stream takes beside its text, roughly."""
+REFUSAL_BYTES_MAX: Final = 1_024
+"""Of the response to a path that cannot be read: up to PATHS_MAX of them wait for the end of a round."""
 IDLE_SECONDS: Final = 30.0
 """A client that sends nothing for so long is gone."""
 
@@ -191,7 +193,7 @@ class _Stream:
         self._authorizer = authorizer
         self._monotonic = monotonic
         self._paths: dict[int, _Path] = {}
-        self._invalid: dict[int, StatusError] = {}
+        self._invalid: dict[int, StreamedResponse] = {}
         self._client_now = 0.0
         self._in_round = _Round(0.0, frozenset())
         self._ended = self._in_round
@@ -240,13 +242,13 @@ class _Stream:
             try:
                 self._paths[each.id] = self._new_path(each.path)
             except StatusError as refused:
-                self._invalid[each.id] = refused
+                self._invalid[each.id] = _small_refusal(each.id, refused)
 
     def _new_path(self, path: str) -> _Path:
         known = self._read(path)
         if not isinstance(known.request, CustomMetricRequest | ExternalMetricRequest):
             raise bad_request("only custom and external metrics can be watched")
-        size_bytes = PATH_BYTES + len(path)
+        size_bytes = PATH_BYTES + len(path) + selector_bytes(path)
         if not self._rounds.budget.take(size_bytes):
             raise too_large()
         return _Path(known, attributes_of("GET", *split_url(path)), size_bytes)
@@ -294,8 +296,7 @@ class _Stream:
 
     def _unsent(self, evaluated: frozenset[int]) -> Iterator[StreamedResponse]:
         invalid, self._invalid = self._invalid, {}
-        for number, refused in invalid.items():
-            yield _refusal(number, refused)
+        yield from invalid.values()
         # Those that were refused are not evaluated. The client may stop some meanwhile.
         for number, path in tuple(self._paths.items()):
             response = path.unsent(number, number in evaluated)
@@ -340,3 +341,9 @@ class _Stream:
 
 def _refusal(number: int, error: StatusError) -> StreamedResponse:
     return StreamedResponse(number, error.code, msgspec.Raw(encode(error.to_status())))
+
+
+def _small_refusal(number: int, error: StatusError) -> StreamedResponse:
+    """One that quotes a long path says only that a GET must be sent."""
+    found = _refusal(number, error)
+    return found if len(bytes(found.body)) <= REFUSAL_BYTES_MAX else _refusal(number, too_large())

@@ -35,6 +35,9 @@ _ANY_NAMES: Final = "loadline-any-name|loadline-another-name"
 _NAMESPACES: Final = "loadline-namespaces"
 """Stands for the namespaces of a wide query."""
 
+REQUIREMENTS_MAX: Final = 32
+"""Of a selector. A proof takes time and memory for each, and those of 4,096 texts are kept."""
+
 _INSERTED: Final = frozenset({"Series", "LabelMatchers", "GroupBy"})
 _NAMESPACE_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
@@ -55,6 +58,8 @@ def wide_for_objects(
     `dated`: the ages of samples are needed too.
     """
     if not _is_name(namespace) or (namespace and namespace.label == object_label):
+        return None
+    if len(selector.requirements) > REQUIREMENTS_MAX:
         return None
     query = _wide_query(
         template,
@@ -79,7 +84,7 @@ def wide_for_selector(
     dated: bool = False,
 ) -> Wide | None:
     """The wide query for an external metric in any namespace, with any values of the labels that the selector sets equal."""
-    if not _is_name(namespace):
+    if not _is_name(namespace) or len(selector.requirements) > REQUIREMENTS_MAX:
         return None
     namespace_label = namespace.label if namespace else ""
     moved = _movable(selector, namespace_label)
@@ -109,6 +114,8 @@ def wide_for_named(
 
     `where`: the rows of the request's namespace, in the result for all of them.
     """
+    if len(selector.requirements) > REQUIREMENTS_MAX:
+        return None
     moved = _movable(selector, where[0][0] if where else "")
     if not moved:
         return None

@@ -86,7 +86,7 @@ def name_of(source: Mapping[str, Any]) -> str:
     metadata = source.get("metadata") or {}
     namespace = metadata.get("namespace", "")
     name = metadata.get("name", "")
-    return f"{source.get('kind', 'object')} {namespace + '/' if namespace else ''}{name}"
+    return f"{source.get('kind', 'object')} {f'{namespace}/' if namespace else ''}{name}"
 
 
 def load_autoscaler(source: Mapping[str, Any], spec: Json) -> Json:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from kubectl_loadline.migration.conversion import (
     Converted,
     Json,
@@ -12,6 +14,7 @@ from kubectl_loadline.migration.conversion import (
     name_of,
 )
 from kubectl_loadline.migration.hpa_annotations import read_annotations
+from scaler.api.autoscaler import Autoscaler
 
 VERSIONS = ("autoscaling/v1", "autoscaling/v2beta2", "autoscaling/v2")
 _FIELDS = {"scaleTargetRef", "minReplicas", "maxReplicas", "metrics", "behavior"}
@@ -26,8 +29,9 @@ def from_hpa(hpa: Mapping[str, Any], *, dry_run: bool) -> Converted:
             f"{original}: apiVersion {version} is not one of {', '.join(VERSIONS)}. Read it from the "
             "cluster: kubectl get hpa.v2.autoscaling -o yaml"
         )
-    given = dict(hpa.get("spec") or {})
     remarks = Remarks(original)
+    _check(hpa, remarks)
+    given = dict(hpa["spec"])
     if version == "autoscaling/v1":
         _read_v1(given)
     if version != "autoscaling/v2":
@@ -44,6 +48,18 @@ def from_hpa(hpa: Mapping[str, Any], *, dry_run: bool) -> Converted:
         autoscaler=load_autoscaler(hpa, spec),
         remarks=tuple(remarks.found),
     )
+
+
+def _check(hpa: Mapping[str, Any], remarks: Remarks) -> None:
+    """Raises `Unconvertible` for what no API server accepts."""
+    try:
+        read = msgspec.convert(hpa, Autoscaler)
+    except msgspec.ValidationError as error:
+        problem = str(error).replace("$.", "")
+        fix = "Replace variables of templates first"
+        raise Unconvertible(f"{name_of(hpa)}: {problem}. {fix}") from None
+    if not read.metadata.name:
+        raise remarks.unconvertible("metadata.name", "it is missing")
 
 
 def _as_requested(metric: Json) -> Json:

@@ -3,7 +3,9 @@
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -11,6 +13,9 @@ from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS
 from kubectl_loadline.backtest.series import Series
 from kubectl_loadline.terminal.unread_file import unread_file
 from wire.prometheus.query_api import numbers
+
+_END_SECONDS: Final = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
+_GAP_SECONDS_MAX: Final = 366 * 86_400.0
 
 Samples = list[tuple[float, float]]
 
@@ -44,6 +49,7 @@ def read_csv(file: Path, *, only_metric: str = "") -> dict[str, Samples]:
                     found[name].append((at, float(cell)))
         except ValueError as error:
             raise UnusableSeries(f"{file}: line {number}: {error}") from error
+    _check_gaps(file, {at for samples in found.values() for at, _ in samples})
     return {name: sorted(samples) for name, samples in found.items()}
 
 
@@ -98,8 +104,24 @@ def _names(header: Sequence[str], only_metric: str) -> list[str]:
 
 
 def _unix_seconds(text: str) -> float:
+    """Raises ValueError."""
     try:
-        return float(text)
+        seconds = float(text)
     except ValueError:
         moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if 0 <= seconds < _END_SECONDS:
+        return seconds
+    raise ValueError(
+        f"the time {text} is not a number of Unix seconds before the year 2100: divide milliseconds by 1000"
+    )
+
+
+def _check_gaps(file: Path, times: Iterable[float]) -> None:
+    """Raises `UnusableSeries` for a gap that a replay would need hundreds of thousands of steps for."""
+    for before, after in pairwise(sorted(times)):
+        if after - before > _GAP_SECONDS_MAX:
+            raise UnusableSeries(
+                f"{file}: there is no row for more than a year after the time {before:.0f}, before {after:.0f}: remove the rows on "
+                "one side"
+            )

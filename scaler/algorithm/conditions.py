@@ -121,6 +121,7 @@ class Conditions:
             Condition(
                 type=str(type_),
                 status=status.value,
+                observed_generation=found[0].observed_generation if found else None,
                 last_transition_time=found[0].last_transition_time if same else self._now,
                 reason=reason,
                 message=message or MESSAGE_OF_REASON[reason],

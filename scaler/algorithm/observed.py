@@ -136,7 +136,7 @@ class ScaleUnavailable(msgspec.Struct, frozen=True, kw_only=True):
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """What is known at the start of a reconcile.
 
-    `rivals` are the other autoscalers that name the same target, as `Kind namespace/name`; only kinds that
+    `rivals` are the first other autoscalers that name the same target, as `Kind namespace/name`; only kinds that
     yield to others read them.
     """
 

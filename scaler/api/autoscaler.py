@@ -338,10 +338,11 @@ class MetricStatus(JsonObject, frozen=True, kw_only=True):
 
 
 class Condition(JsonObject, frozen=True, kw_only=True):
-    """One condition; the time moves only when `status` does."""
+    """One condition; the time moves only when `status` does. Since 1.37 it may have a generation, which the controller keeps."""
 
     type: str
     status: str
+    observed_generation: int | None = None
     last_transition_time: datetime | None = None
     reason: str = ""
     message: str = ""

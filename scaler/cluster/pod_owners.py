@@ -21,8 +21,10 @@ from wire.kube.requests import Watcher
 
 # kube-apiserver confirms a watch about once a minute. By owners that are older nothing is computed.
 AGE_SECONDS_MAX: Final = 360.0
-# A user can name any kind as the owner of a pod. ReplicaSets are watched in any case.
+# A user can name any kind as the owner of a pod. ReplicaSets are watched in any case. The second limit is for those that the
+# autoscalers of one namespace were the first to need.
 OTHER_RESOURCES_MAX: Final = 20
+NAMESPACE_RESOURCES_MAX: Final = 4
 # How long a reconcile waits for the first LIST of a kind.
 FIRST_LIST_SECONDS: Final = 5.0
 
@@ -78,7 +80,8 @@ class PodOwners:
         self._start = start
         self._monotonic = monotonic
         self._caches: dict[str, WatchCache[_Controlled]] = {}
-        self._others: set[tuple[str, str]] = set()
+        self._others: dict[tuple[str, str], str] = {}
+        """Group and name of each other resource that is watched, and the namespace that needed it first."""
 
     async def listed(self, autoscaler: Autoscaler, target_uid: str, pods: Sequence[Pod]) -> None:
         """Wait a moment for the first LIST of every kind that `of` needs."""
@@ -132,7 +135,8 @@ class PodOwners:
         cache = self._cache(resource, namespace)
         if cache is None:
             return (
-                f"pods have owners of more than {OTHER_RESOURCES_MAX} kinds other than ReplicaSet"
+                f"pods have owners of more than {NAMESPACE_RESOURCES_MAX} kinds other than ReplicaSet, or of more than "
+                f"{OTHER_RESOURCES_MAX} in all namespaces"
             )
         if not cache.is_synced:
             reason = cache.last_error or "the first LIST is in progress"
@@ -153,7 +157,7 @@ class PodOwners:
     def _cache(self, resource: Resource, namespace: str) -> WatchCache[_Controlled] | None:
         path = resource.path(namespace if self._is_limited else "")
         cache = self._caches.get(path)
-        if cache is None and self._is_allowed(resource):
+        if cache is None and self._is_allowed(resource, namespace):
             cache = self._caches[path] = WatchCache(
                 self._client,
                 path,
@@ -165,14 +169,17 @@ class PodOwners:
             self._start(cache.run(), f"watch owners {path}")
         return cache
 
-    def _is_allowed(self, resource: Resource) -> bool:
+    def _is_allowed(self, resource: Resource, namespace: str) -> bool:
         """Whether it may be watched: in any number of namespaces, but only so many resources."""
         if (resource.group, resource.kind) == _REPLICA_SET:
             return True
         name = (resource.group, resource.name)
-        if name not in self._others and len(self._others) >= OTHER_RESOURCES_MAX:
+        if name in self._others:
+            return True
+        of_namespace = sum(each == namespace for each in self._others.values())
+        if len(self._others) >= OTHER_RESOURCES_MAX or of_namespace >= NAMESPACE_RESOURCES_MAX:
             return False
-        self._others.add(name)
+        self._others[name] = namespace
         return True
 
 

@@ -5,11 +5,16 @@ Two checks. Upstream's, by pods: which autoscalers of this kind have a selector 
 of either kind name it. kube-controller-manager does not see a LoadAutoscaler, so a LoadAutoscaler yields.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from scaler.algorithm.observed import Pod
 from scaler.api.autoscaler import Autoscaler
 from wire.api.labels import NOTHING, Operator, Selector
+
+RIVALS_SHOWN_MAX: Final = 3
+"""A user may let thousands name one target; with all of their names in each status, they would fill etcd."""
 
 _EXACT = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
 _Bucket = tuple[str, str, str]
@@ -97,27 +102,41 @@ class Targets:
     """Which autoscalers of either kind name which target; without those in mode DryRun, which scale nothing."""
 
     def __init__(self) -> None:
-        self._autoscalers: dict[_Target, set[tuple[str, str]]] = {}
+        self._autoscalers: dict[_Target, list[tuple[str, str]]] = {}
+        """By kind and name, sorted."""
 
     def follow(self, kind: str) -> Callable[[Autoscaler | None, Autoscaler | None], None]:
         """What to call with every change (old and new) of an autoscaler of this kind."""
 
         def change(old: Autoscaler | None, new: Autoscaler | None) -> None:
             if old is not None:
-                named = self._autoscalers.get(_target(old), set())
-                named.discard((kind, old.metadata.name))
-                if not named:
-                    self._autoscalers.pop(_target(old), None)
+                self._remove(_target(old), (kind, old.metadata.name))
             if new is not None and not new.is_dry_run:
-                self._autoscalers.setdefault(_target(new), set()).add((kind, new.metadata.name))
+                self._add(_target(new), (kind, new.metadata.name))
 
         return change
 
     def rivals_of(self, autoscaler: Autoscaler, kind: str) -> tuple[str, ...]:
-        """The other autoscalers on the same target, as `Kind namespace/name`."""
+        """The first other autoscalers on the same target, as `Kind namespace/name`, and the word others if there are more."""
         namespace, itself = autoscaler.metadata.namespace, (kind, autoscaler.metadata.name)
-        named = self._autoscalers.get(_target(autoscaler), set())
-        return tuple(f"{of} {namespace}/{name}" for of, name in sorted(named - {itself}))
+        named = self._autoscalers.get(_target(autoscaler), [])
+        first = [each for each in named[: RIVALS_SHOWN_MAX + 2] if each != itself]
+        shown = tuple(f"{of} {namespace}/{name}" for of, name in first[:RIVALS_SHOWN_MAX])
+        return (*shown, "others") if len(first) > RIVALS_SHOWN_MAX else shown
+
+    def _add(self, target: "_Target", autoscaler: tuple[str, str]) -> None:
+        named = self._autoscalers.setdefault(target, [])
+        place = bisect_left(named, autoscaler)
+        if named[place : place + 1] != [autoscaler]:
+            named.insert(place, autoscaler)
+
+    def _remove(self, target: "_Target", autoscaler: tuple[str, str]) -> None:
+        named = self._autoscalers.get(target, [])
+        place = bisect_left(named, autoscaler)
+        if named[place : place + 1] == [autoscaler]:
+            del named[place]
+        if not named:
+            self._autoscalers.pop(target, None)
 
 
 _Target = tuple[str, str, str, str]

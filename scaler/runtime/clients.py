@@ -69,7 +69,7 @@ def metrics_budget() -> ResponseBudget:
 
 
 class MetricsClient(KubeClient):
-    """A client of the metrics APIs. A busy API has failed this time; the next period is soon enough."""
+    """A client of the metrics APIs."""
 
     def __init__(
         self,
@@ -82,7 +82,6 @@ class MetricsClient(KubeClient):
         super().__init__(
             connection,
             connections_max=connections_max,
-            busy_retries_max=0,
             budget=budget,
             decompresses=False,
         )

@@ -37,7 +37,8 @@ _DIGITS_MAX: Final = 4_000
 # As Go's ParseInt reads an int64, which may begin with any number of zeros.
 _EXPONENT: Final = re.compile(r"[eE]([+-]?)0*([0-9]{1,19})")
 
-_TEXT: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
+# The digits are possessive, so that a long text that is not a quantity takes no quadratic time.
+_TEXT: Final = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[-+]?[0-9]*)")
 
 
 class Quantity(msgspec.Struct, frozen=True, eq=False, kw_only=True):

@@ -9,6 +9,9 @@ import msgspec
 from wire.api import kube_json
 from wire.api.meta import ListMeta, always
 
+MESSAGE_LENGTH_MAX = 4_096
+"""Of the message of another server, which may get into the status of an object and into events."""
+
 
 class StatusCause(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One of several causes; `field` is the path of the field at fault."""
@@ -162,10 +165,11 @@ def service_unavailable(message: str, *, retry_after_seconds: int = 0) -> Status
     return failure(503, message, details if retry_after_seconds else None)
 
 
-def from_response(code: int, body: bytes) -> StatusError:
+def from_response(code: int, body: bytes, content_type: str = "") -> StatusError:
     """The error of a server's response: its Status document, or the best that can be said without one.
 
-    A proxy responds with text of its own; the first 200 characters of it are in the message.
+    A proxy responds with text of its own; the first 200 characters of it are in the message, and `text` has 2,048, unless
+    `content_type` says that it is not a text (client-go's `newUnstructuredResponseError`).
     """
     try:
         status = kube_json.decode(body, Status)
@@ -174,8 +178,13 @@ def from_response(code: int, body: bytes) -> StatusError:
     if status.kind == "Status" and status.message:
         reason = status.reason or failure(code, "").reason
         return StatusError(
-            status.message, code=status.code or code, reason=reason, details=status.details
+            status.message[:MESSAGE_LENGTH_MAX],
+            code=status.code or code,
+            reason=reason,
+            details=status.details,
         )
-    text = body.decode("utf-8", "replace").strip()[:200]
-    message = f"the server responded with {code}: {text or 'no message'}"
+    text = body[:2048].decode("utf-8", "replace").strip()
+    message = f"the server responded with {code}: {text[:200] or 'no message'}"
+    if content_type and not content_type.startswith("text/"):
+        text = "unknown"
     return StatusError(message, code=code, reason=failure(code, "").reason, generic=True, text=text)

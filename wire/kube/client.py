@@ -20,13 +20,14 @@ import msgspec
 from yarl import URL
 
 from wire.api import kube_json
-from wire.api.status import NotSent, Unavailable, from_response
+from wire.api.status import NotSent, StatusError, Unavailable, from_response
 from wire.kube.connection import Connection
+from wire.kube.request_failures import ConnectionClosed, FailureOf
 from wire.kube.request_url import request_url
 from wire.kube.requests import JSON, BeforeEach, OnAccepted, Writer
 from wire.process.connection_pool import ConnectionPool
 from wire.process.response_budget import ResponseBudget, ResponseTooLarge
-from wire.process.single_attempt import ClosedBeforeResponse, single_attempt
+from wire.process.single_attempt import single_attempt
 
 T = TypeVar("T")
 
@@ -40,10 +41,9 @@ IDLE_SECONDS = 90.0
 # The metrics of 100,000 pods are 40 MB in one response.
 RESPONSE_BYTES_MAX = 2**28
 CLOSE_SECONDS = 1.0
-# client-go waits for a busy server up to ten times (rest/request.go); callers here have a backoff of their own.
-BUSY_RETRIES_MAX = 3
-# Less than a sync period in all: what is written is not older than the next decision.
-BUSY_PAUSE_MAX_SECONDS = 3.0
+# client-go waits for a busy server up to ten times, as long as it says (rest/request.go). This is less than a sync period: what
+# is written is not older than the next decision.
+BUSY_RETRIES_MAX, BUSY_PAUSE_MAX_SECONDS = 3, 3.0
 
 # kube-apiserver 1.37 compresses each flush of a watch as a gzip member of its own (WatchListCompression), as long as the
 # client announces gzip. Many decoders, those of gateways among them, stop after the first: a watch is then silent until it ends.
@@ -66,10 +66,10 @@ class KubeClient(Writer):
         budget: ResponseBudget | None = None,
         decompresses: bool = True,
     ) -> None:
-        """`response_bytes_max` limits a response's body and a watch's event, `connections_max` the
-        connections for requests (0: no limit), `busy_retries_max` how often Retry-After is waited for.
-        `budget`: for the bodies of several clients together, and of each instead of `response_bytes_max`.
-        `decompresses`: whether responses may be compressed; how large they are is then known only afterwards.
+        """`response_bytes_max` limits a response's body and a watch's event, `connections_max` the connections for requests
+        (0: no limit), `busy_retries_max` how often Retry-After is waited for. `budget`: for the bodies of several clients together,
+        and of each instead of `response_bytes_max`. `decompresses`: whether responses may be compressed; how large they are
+        is then known only afterwards.
         """
         self._connection = connection
         self._timeout_seconds = timeout_seconds
@@ -118,7 +118,7 @@ class KubeClient(Writer):
             sock_read=timeout_seconds + CONNECT_TIMEOUT_SECONDS,
         )
         headers = await self._headers(accept, compressed=False)
-        with _FailureOf("GET", self.server, path):
+        with FailureOf("GET", self.server, path):
             url = request_url(self.server, path, query)
             async with (
                 # A watch may be silent for minutes, but its response begins at once.
@@ -128,7 +128,7 @@ class KubeClient(Writer):
             ):
                 until_response.reschedule(None)
                 if not _is_success(response):
-                    raise from_response(response.status, await self._body(response))
+                    raise _refusal(response, await self._body(response))
                 on_accepted()
                 async for line in _lines(response.content.iter_any(), self._response_bytes_max):
                     yield line
@@ -178,6 +178,7 @@ class KubeClient(Writer):
                         headers.append(("Content-Type", content_type))
                     response, received = await self._exchange(method, path, params, headers, body)
                     if _is_success(response):
+                        _check_is_of_an_api(response)
                         return received
                     may_be_applied = may_be_applied or response.status >= 500
                     pause_seconds = _retry_after_seconds(response)
@@ -187,8 +188,8 @@ class KubeClient(Writer):
                     elif pause_seconds is not None and busy_retries < self._busy_retries_max:
                         busy_retries += 1
                     else:
-                        raise from_response(response.status, received)
-                except _ConnectionClosed:
+                        raise _refusal(response, received)
+                except ConnectionClosed:
                     # Mostly an idle connection that the server closed as the request was on its way: once more, on a
                     # connection that was opened since. What is sent here may be sent twice: a second POST of the same
                     # name is refused, a second PUT is a conflict.
@@ -213,7 +214,7 @@ class KubeClient(Writer):
         body: bytes | None,
     ) -> tuple[aiohttp.ClientResponse, bytes]:
         """One request, its response, and the whole body of that."""
-        with _FailureOf(method, self.server, path):
+        with FailureOf(method, self.server, path):
             url = request_url(self.server, path, params)
             async with (
                 self._requests.session() as session,
@@ -290,46 +291,6 @@ class KubeClient(Writer):
         )
 
 
-class _FailureOf:
-    """Whatever goes wrong in its body becomes `Unavailable`."""
-
-    __slots__ = ("_method", "_path", "_server")
-
-    def __init__(self, method: str, server: str, path: str) -> None:
-        self._method = method
-        self._server = server
-        self._path = path
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
-        match error:
-            case None:
-                return
-            case aiohttp.ConnectionTimeoutError():
-                raise NotSent(self._text("timed out connecting")) from error
-            case TimeoutError():
-                raise Unavailable(self._text("timed out waiting for a response")) from error
-            case aiohttp.ClientConnectorError():
-                raise NotSent(self._text(str(error))) from error
-            case ClosedBeforeResponse(error=closed):
-                raise _ConnectionClosed(self._text(_cause(closed))) from closed
-            case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError():
-                raise _ConnectionClosed(self._text(_cause(error))) from error
-            case aiohttp.ClientError() | OSError() | ValueError():
-                # ValueError: aiohttp's for an address it cannot use.
-                raise Unavailable(self._text(_cause(error))) from error
-
-    def _text(self, cause: str) -> str:
-        return f"{self._method} {self._server}{self._path}: {cause}"
-
-
-class _ConnectionClosed(Unavailable):
-    """The server closed the connection before it responded."""
-
-
 def decoded(body: bytes, as_type: type[T], *, what: str) -> T:
     """A response body as that type. Raises `Unavailable` for another body, such as a proxy's page."""
     try:
@@ -385,13 +346,22 @@ def _is_success(response: aiohttp.ClientResponse) -> bool:
     return 200 <= response.status < 300  # aiohttp's `ok` includes redirects
 
 
+def _check_is_of_an_api(response: aiohttp.ClientResponse) -> None:
+    """Raises `Unavailable` for a page of a proxy, or of a gateway where users log in."""
+    if response.headers.get("Content-Type", "").startswith("text/html"):
+        server = response.url.origin()
+        raise Unavailable(
+            f"{response.method} {server}{response.url.path}: the response is a page (text/html): is {server} an API server?"
+        )
+
+
+def _refusal(response: aiohttp.ClientResponse, body: bytes) -> StatusError:
+    return from_response(response.status, body, response.headers.get("Content-Type", ""))
+
+
 def _retry_after_seconds(response: aiohttp.ClientResponse) -> float | None:
     """The Retry-After of a 429 or 5xx, as client-go's rest client reads it."""
     if response.status != 429 and response.status < 500:
         return None
     text = response.headers.get("Retry-After", "")
     return min(float(text), BUSY_PAUSE_MAX_SECONDS) if text.isdecimal() else None
-
-
-def _cause(error: Exception) -> str:
-    return str(error) or type(error).__name__

@@ -5,8 +5,6 @@ user and parameters, and credentials are never shown.
 """
 
 import asyncio
-import os
-import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from http import HTTPStatus
@@ -15,6 +13,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import aiohttp
 from yarl import URL
 
+from wire.process.connection_errors import in_words
 from wire.process.connection_pool import ConnectionPool
 from wire.process.single_attempt import ClosedBeforeResponse, single_attempt
 from wire.prometheus.access import Credentials, PrometheusURL
@@ -102,11 +101,11 @@ class Transport:
         except TimeoutError as error:
             raise NoAnswer(f"{self._address.base} did not respond within {seconds:g} s") from error
         except ClosedBeforeResponse as closed:
-            raise NoAnswer(f"{self._address.base}: {_in_words(closed.error)}") from closed.error
+            raise NoAnswer(f"{self._address.base}: {in_words(closed.error)}") from closed.error
         except aiohttp.ClientPayloadError as error:
             raise NoAnswer(f"the response of {self._address.base} was cut off") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise NoAnswer(f"{self._address.base}: {_in_words(error)}") from error
+            raise NoAnswer(f"{self._address.base}: {in_words(error)}") from error
 
     async def body(
         self,
@@ -259,21 +258,3 @@ def _host_of(location: str) -> str:
     """Scheme, host and path of a redirect; the rest may repeat a secret of the URL."""
     parts = urlsplit(location)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-def _in_words(error: Exception) -> str:
-    """The operating system's message where there is one."""
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"its certificate is not trusted: {error.certificate_error}"
-    if isinstance(error, aiohttp.ClientHttpProxyError):
-        # Its own text has the URL of the proxy, which may contain a password.
-        return f"the proxy responded with HTTP {error.status} {error.message}".rstrip()
-    if isinstance(error, aiohttp.ClientProxyConnectionError):
-        return f"the proxy {error.host}:{error.port}: {_in_words(error.os_error)}"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return _in_words(error.os_error)
-    if isinstance(error, ssl.SSLError) or not isinstance(error, OSError):
-        return str(error) or type(error).__name__
-    # asyncio puts its own text, with the address once more, in place of the system's message.
-    message = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-    return message or str(error) or "cannot connect"

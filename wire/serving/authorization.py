@@ -23,6 +23,7 @@ from wire.serving.reviews import review
 
 # Upstream caches no decision on longer attributes (maxControlledAttrCacheSize).
 UNCACHED_SIZE = 10_000
+PATH_SHOWN_MAX = 1_000
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 log = logging.getLogger(__name__)
@@ -148,7 +149,7 @@ def refusal(user: User, attributes: Attributes, reason: str = "") -> StatusError
 def _cannot(user: User, attributes: Attributes) -> str:
     who = f"User {go_quote(user.name)} cannot {attributes.verb}"
     if not attributes.is_resource_request:
-        return f"{who} path {go_quote(attributes.path)}"
+        return f"{who} path {go_quote(attributes.path[:PATH_SHOWN_MAX])}"
     resource = attributes.resource
     if attributes.subresource:
         resource = f"{resource}/{attributes.subresource}"

@@ -26,6 +26,8 @@ class Check(msgspec.Struct, frozen=True):
     informs: bool = False
 
 
+QUERY_LENGTH_MAX = 4_096
+"""Anyone may request these paths, and reading a long query stops the event loop."""
 PING = Check("ping", lambda: None)
 
 
@@ -76,6 +78,8 @@ class Health:
 
     def _whole(self, name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def answer(request: web.Request) -> web.Response:
+            if len(request.rel_url.raw_query_string) > QUERY_LENGTH_MAX:
+                return _text(f"the query is longer than {QUERY_LENGTH_MAX} characters", code=414)
             excluded = set(request.query.getall("exclude", ()))
             problems = self._problems(name, excluded)
             shown = bool(problems) and await self._may_read(request)

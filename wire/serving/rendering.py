@@ -146,6 +146,8 @@ def yaml_of(encoded: bytes) -> bytes:
     return b"".join(parts)
 
 
+PRETTY_LENGTH_MAX = 8_192
+"""The response to a longer URL is not indented."""
 _LARGE_BYTES = 16_384
 _ITEMS_AT_ONCE = 20
 _converter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="yaml")
@@ -160,7 +162,9 @@ def _json(request: web.BaseRequest, document: Any) -> bytes:
 
 def _wants_indentation(request: web.BaseRequest) -> bool:
     """`?pretty`, or an interactive client (negotiation.isPrettyPrint)."""
-    # The raw path first: decoding a long query for a parameter that it rarely has is expensive.
-    if "pretty" in request.raw_path and (pretty := request.query.get("pretty")) is not None:
-        return pretty not in ("0", "f", "F", "false", "FALSE", "False")
+    # The raw path first: decoding a query for a parameter that it rarely has is expensive, and a long one stops the event loop.
+    if len(request.raw_path) <= PRETTY_LENGTH_MAX and "pretty" in request.raw_path:
+        pretty = request.query.get("pretty")
+        if pretty is not None:
+            return pretty not in ("0", "f", "F", "false", "FALSE", "False")
     return request.headers.get("User-Agent", "").startswith(_INTERACTIVE_CLIENTS)

@@ -79,7 +79,7 @@ insecureSkipTLSVerify: true
 {{- if eq .api "external" }}{{ $fed = $rules.external }}{{ end -}}
 {{- if eq .api "resource" }}{{ $fed = $rules.resource }}{{ end -}}
 {{- range $rules.metrics -}}
-{{- if eq $.api (ternary "custom" "external" (hasKey . "describes")) }}{{ $fed = true }}{{ end -}}
+{{- if eq $.api (ternary "external" "custom" (empty .describes)) }}{{ $fed = true }}{{ end -}}
 {{- end -}}
 {{- if or (eq $choice "always") (and (eq $choice "auto") $fed) }}true{{ end -}}
 {{- end -}}

@@ -6,7 +6,7 @@ import yaml
 
 from kubectl_loadline.migration import Comparison, compare
 from wire.api.loadline import API_VERSION
-from wire.api.status import StatusError
+from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Reader
 
 Json = dict[str, Any]
@@ -46,8 +46,24 @@ async def _listed(client: Reader, kind: tuple[str, str, str], namespace: str) ->
         if error.code == 404:
             return []
         raise
-    items: list[Json] = yaml.safe_load(body)["items"] or []
+    items = _items(body)
+    if items is None:
+        raise Unavailable(
+            f"the response is not a list of {plural}: does another server respond, such as a proxy?"
+        )
     return [{"apiVersion": api_version, "kind": name, **item} for item in items]
+
+
+def _items(body: bytes) -> list[Json] | None:
+    """Those of a list of objects; None if it is something else, such as a page of a proxy."""
+    try:
+        document = yaml.safe_load(body)
+    except yaml.YAMLError:
+        return None
+    if not isinstance(document, dict) or "items" not in document:
+        return None
+    items: list[Json] = document["items"] or []
+    return items
 
 
 def belongs_to_keda(original: Json) -> bool:

@@ -26,6 +26,8 @@ REFUSED_SECONDS: Final = 60.0
 DENIED_SECONDS: Final = 10.0
 """The same without permission, which the adapter cannot check either while kube-apiserver restarts."""
 # Not an answer to the request, but a reason to send it without a stream: kube-apiserver may decide otherwise.
+BODIES_BYTES_MAX: Final = 64 << 20
+"""Of all responses together. What does not fit is read by GETs, whose memory has a limit of its own."""
 NOT_STREAMED: Final = (400, 401, 403, 429)
 _ENTRY_BYTES: Final = 64
 """Of a path in a message, beside its text."""
@@ -48,6 +50,11 @@ class _Path:
         self.used_at_seconds = now_seconds
         self.response: Streamed | None = None
 
+    @property
+    def body_bytes(self) -> int:
+        """Of the response."""
+        return 0 if self.response is None else len(self.response.body)
+
 
 class MetricStream:
     """What is known by the stream of one connection at a time."""
@@ -65,6 +72,7 @@ class MetricStream:
         self._refused_until: dict[str, float] = {}
         self._last_id = 0
         self._with_response = 0
+        self._body_bytes = 0
         self._dropped_at_seconds = float("-inf")
         self.on_change: Callable[[str], None] = lambda _: None
         """Called with each path that has another response. The first one may differ from that of the last GET, too."""
@@ -90,6 +98,7 @@ class MetricStream:
         self._as_of_seconds = float("-inf")
         self._paths.clear()
         self._with_response = 0
+        self._body_bytes = 0
         self._path_of.clear()
         self._new.clear()
         self._stopped.clear()
@@ -127,12 +136,14 @@ class MetricStream:
             path = self._path_of.get(each.id)
             if path is None:
                 continue
-            if each.code in NOT_STREAMED:
+            watched = self._paths[path]
+            body_bytes = self._body_bytes + len(bytes(each.body)) - watched.body_bytes
+            if each.code in NOT_STREAMED or body_bytes > BODIES_BYTES_MAX:
                 wait_seconds = DENIED_SECONDS if each.code in (401, 403) else REFUSED_SECONDS
                 self._refused_until[path] = self._monotonic() + wait_seconds
                 self._stop(path)
                 continue
-            watched = self._paths[path]
+            self._body_bytes = body_bytes
             self._with_response += watched.response is None
             changed.append(path)
             watched.response = Streamed(each.code, bytes(each.body))
@@ -172,5 +183,6 @@ class MetricStream:
     def _stop(self, path: str) -> None:
         watched = self._paths.pop(path)
         self._with_response -= watched.response is not None
+        self._body_bytes -= watched.body_bytes
         del self._path_of[watched.id]
         self._stopped.append(watched.id)

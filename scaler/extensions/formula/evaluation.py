@@ -58,7 +58,10 @@ def _computed(node: Operation, operands: list[float]) -> float:
         raise FormulaFailedError(
             f"position {node.position}: clamp has a lowest value ({operands[1]:g}) above its highest ({operands[2]:g})"
         )
-    result = _OPERATIONS[node.operator](*operands)
+    try:
+        result = _OPERATIONS[node.operator](*operands)
+    except OverflowError:
+        result = math.inf
     if not math.isfinite(result):
         raise FormulaFailedError(f"position {node.position}: the result is too large")
     return result

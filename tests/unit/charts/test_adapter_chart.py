@@ -37,6 +37,11 @@ def configuration(rendered):
         pytest.param({"rules": {"default": False, "metrics": [RATE]}}, CUSTOM, id="a pod metric"),
         pytest.param({"rules": {"default": False, "metrics": [QUEUE]}}, EXTERNAL, id="a queue"),
         pytest.param(
+            {"rules": {"default": False, "metrics": [{**QUEUE, "describes": None}]}},
+            EXTERNAL,
+            id="a metric that describes nothing",
+        ),
+        pytest.param(
             {"rules": {"external": [{"seriesQuery": "q"}]}}, CUSTOM + EXTERNAL, id="external rules"
         ),
         pytest.param(

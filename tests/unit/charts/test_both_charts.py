@@ -302,7 +302,7 @@ def test_null_leaves_a_value_to_its_default(chart):
     """Helm removes a value that is set to null, so no template may depend on it."""
     values = all_null(chart.values, REQUIRED[chart.path.name])
     values["image"]["repository"] = "example.com/l"
-    values["rbac"]["create"] = True
+    values["rbac"] |= {name: True for name in ("create", "authDelegator") if name in values["rbac"]}
     for feature in FEATURES:
         if feature in values:
             values[feature]["enabled"] = True

@@ -252,6 +252,11 @@ def test_without_a_port_a_service_monitor_is_rejected(scaler, refused):
         scaler.render({"securePort": 0, "serviceMonitor": {"enabled": True}})
 
 
+def test_a_service_monitor_without_authentication_is_rejected(scaler, refused):
+    with pytest.raises(refused, match=r"enabled requires rbac\.authDelegator"):
+        scaler.render({"rbac": {"authDelegator": False}, "serviceMonitor": {"enabled": True}})
+
+
 def test_the_edit_role_may_edit_autoscalers_but_not_their_status(scaler):
     rendered = scaler.render()
     edit = rendered.one("ClusterRole", ":loadautoscalers-edit")

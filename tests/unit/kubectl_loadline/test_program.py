@@ -1,5 +1,8 @@
 """`kubectl loadline completion`: the shells, and what their scripts need."""
 
+import io
+import sys
+
 import pytest
 
 from kubectl_loadline.program import main
@@ -31,3 +34,11 @@ def test_the_help_and_a_wrong_shell_name_all_of_them(capsys):
         main(["completion", "fsh"])
     assert ended.value.code == 2
     assert "fish" in capsys.readouterr().err
+
+
+def test_letters_that_the_output_cannot_encode_are_escaped(monkeypatch):
+    output = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", output)
+    assert main(["completion", "bash"]) == 0
+    print("Größe", file=output, flush=True)
+    assert output.buffer.getvalue().endswith(b"Gr\\xf6\\xdfe\n")

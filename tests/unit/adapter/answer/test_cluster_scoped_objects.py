@@ -31,9 +31,7 @@ CLASSES = GroupResource("storageclasses", "storage.k8s.io")
 CLASS = Kind(
     "storageclasses", "storageclass", "StorageClass", group="storage.k8s.io", namespaced=False
 )
-CONTRACT = SignalContract(
-    on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT
-)
+CONTRACT = SignalContract(on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT)
 DISCOVERED = DiscoveryRule(
     path="rules[0]",
     external=False,
@@ -94,7 +92,7 @@ async def test_within_a_namespace_the_series_of_the_namespace_count():
     ],
 )
 async def test_otherwise_there_is_no_metric_within_a_namespace(rule, resource, name):
-    asked = answers(FakePrometheus(), rule, resource).custom(used(name, resource))
+    response = answers(FakePrometheus(), rule, resource).custom(used(name, resource))
     with pytest.raises(StatusError, match="could not find the metric used") as refused:
-        await asked
+        await response
     assert refused.value.code == 404

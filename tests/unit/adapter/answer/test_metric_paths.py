@@ -6,6 +6,7 @@ import pytest
 
 from adapter.answer import ActiveConfiguration, KnownRequest, MetricPaths
 from adapter.answer.last_good_values import LastGood, LastGoodValues, last_good_values
+from adapter.answer.metric_paths import PARAMETERS_MAX
 from adapter.model import (
     ExternalValue,
     MetricQuery,
@@ -73,6 +74,24 @@ def test_a_request_longer_than_the_bound_is_read_and_not_kept():
     selector = ",".join(f"l{number}%3Dv" for number in range(9_000))
     assert known(paths, 1, selector).request.metric == "queue_length"
     assert len(paths) == 0
+
+
+def test_the_requirements_of_a_selector_count_for_the_bound():
+    """One takes 190 bytes beside its text."""
+    paths = read(bytes_max=3_000_000)
+    selector = ",".join(f"l{number}%3Dv" for number in range(1_000))
+    for number in range(20):
+        known(paths, number, selector)
+        known(paths, number, selector.replace(",", "%2C"))
+    assert 5 <= len(paths) <= 3_000_000 / 190_000
+
+
+def test_a_query_with_too_many_parameters_is_refused_before_it_is_read():
+    paths = read()
+    assert known(paths, 1, "a%3Db" + "&x" * (PARAMETERS_MAX - 1)).request
+    with pytest.raises(StatusError, match="more than 100 parameters") as refused:
+        known(paths, 1, "a%3Db" + "&x" * PARAMETERS_MAX)
+    assert refused.value.code == 400
 
 
 def test_a_query_longer_than_the_bound_is_not_kept():

@@ -8,6 +8,7 @@ from adapter.documents.listoptions import (
     check_timeout,
     read_selector,
 )
+from adapter.documents.paths import custom_metric
 from wire.api.status import StatusError
 
 
@@ -37,9 +38,11 @@ def test_a_timeout_of_any_length_is_refused_as_by_go(text, complaint):
     ],
 )
 def test_a_label_selector_that_is_too_large_is_refused(text):
-    with pytest.raises(StatusError, match="are read") as refused:
-        read_selector([("labelSelector", text)])
-    assert refused.value.code == 400
+    path = "namespaces/shop/pods/web-0/rps"
+    for parameter in ("labelSelector", "metricLabelSelector"):
+        with pytest.raises(StatusError, match=f"the {parameter} has .* are read") as refused:
+            custom_metric(path, [(parameter, text)])
+        assert refused.value.code == 400
 
 
 def test_a_label_selector_of_the_largest_size_is_read():

@@ -63,7 +63,7 @@ class Access:
 
 def read(path):
     if not path.startswith("/apis/external.metrics.k8s.io"):
-        raise not_found("no such path")
+        raise not_found(f"no such path: {path}")
     check_path(path.partition("?")[0])
     return request(metric=path.partition("?")[0].rpartition("/")[2])
 
@@ -212,6 +212,15 @@ async def test_a_path_that_is_none_is_refused_and_the_others_are_served(adapter,
         _, found = await client.round(watched=1)
     assert found[1][0] in (400, 404)
     assert found[2][0] == 200
+
+
+async def test_the_refusal_of_a_long_path_does_not_quote_it(adapter):
+    """Up to PATHS_MAX of them wait for the end of a round."""
+    async with adapter.client() as client:
+        await client.send(_1=f"/{'x' * 5_000}", _2=QUEUE)
+        _, found = await client.round(watched=1)
+    assert (found[1][0], found[2][0]) == (429, 200)
+    assert "send a GET" in str(found[1][1])
 
 
 async def test_what_is_no_longer_watched_is_not_evaluated_also_after_a_client_has_gone(adapter):

@@ -215,3 +215,22 @@ def test_an_unknown_field_is_reported_and_an_unknown_version_is_refused():
     assert (remark.object, remark.field) == ("HorizontalPodAutoscaler shop/web", "spec.future")
     with pytest.raises(Unconvertible, match="autoscaling/v3 is not one of"):
         from_hpa(hpa("autoscaling/v3"), dry_run=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (hpa(maxReplicas="{{ .Values.max }}"), "Expected `int`, got `str` - at `spec.maxReplicas`. Replace variables"),
+        (hpa(metrics=[None]), "Expected `object`, got `null` - at `spec.metrics[0]`"),
+        (hpa(metrics=5), "at `spec.metrics`"),
+        (hpa(metadata={"namespace": ["shop"]}), "at `metadata.namespace`"),
+        (hpa(metadata={"name": ""}), "metadata.name: it is missing"),
+        ({**hpa(), "spec": None}, "at `spec`"),
+        ({**hpa(), "spec": ["a"]}, "at `spec`"),
+        ({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}, "missing required field `spec`"),
+    ],
+)  # fmt: skip
+def test_what_no_api_server_accepts_is_refused_with_its_field(given, message):
+    with pytest.raises(Unconvertible) as refused:
+        from_hpa(given, dry_run=True)
+    assert message in str(refused.value)

@@ -108,6 +108,12 @@ def test_the_response_of_a_range_query_is_summed(tmp_path):
     [
         ("time,load\n", "it needs a header and rows"),
         ("time,load\n1,2\nx,3\n", "line 3: Invalid isoformat string: 'x'"),
+        ("time,load\nnan,4\n", "line 2: the time nan is not a number of Unix seconds"),
+        ("time,load\n1764547200000,4\n", "before the year 2100: divide milliseconds by 1000"),
+        (
+            "time,load\n1764547200,4\n0,5\n",
+            "no row for more than a year after the time 0, before 1764547200",
+        ),
         ("time,load\n1,many\n", "line 2: could not convert string to float: 'many'"),
     ],
 )

@@ -1,5 +1,6 @@
 """The conditions: their order, and when their time changes."""
 
+import msgspec
 import pytest
 
 from scaler.algorithm.conditions import Conditions
@@ -31,6 +32,14 @@ def test_an_existing_condition_is_changed_in_place():
         ("AbleToScale", "ReadyForNewScale"),
         ("ScalingActive", "Old"),
     ]
+
+
+def test_the_generation_of_a_condition_is_kept():
+    """Of another client; the controller sets none (1.37)."""
+    given = msgspec.structs.replace(condition("AbleToScale"), observed_generation=7)
+    conditions = Conditions((given,), NOW)
+    conditions.able_to_scale("ReadyForNewScale")
+    assert [each.observed_generation for each in conditions.as_tuple()] == [7]
 
 
 def test_the_time_changes_only_with_the_status():

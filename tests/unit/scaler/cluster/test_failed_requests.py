@@ -37,6 +37,16 @@ def test_a_response_without_a_status_is_worded_as_by_client_go(code, body, messa
     assert worded(error, verb="get", resource="pods", group="metrics.k8s.io") == message
 
 
+def test_a_server_error_quotes_text_of_two_kilobytes_and_nothing_else():
+    def quoted(body: bytes, content_type: str) -> str:
+        error = from_response(500, body, content_type)
+        return worded(error, verb="get", resource="pods").split('"')[1]
+
+    assert quoted(b"x" * 9999, "text/plain; charset=utf-8") == "x" * 2048
+    assert quoted(b"boom", "") == "boom"
+    assert quoted(b'{"error":"boom"}', "application/json") == "unknown"
+
+
 def test_a_status_and_a_failed_connection_keep_their_own_message():
     status = from_response(404, b'{"kind":"Status","message":"no such metric","code":404}')
     assert worded(status, verb="get", resource="pods") == "no such metric"

@@ -9,7 +9,12 @@ import pytest
 from scaler.algorithm.observed import OwnerReference, PodMetadata, PodStatus
 from scaler.algorithm.observed import Pod as TargetPod
 from scaler.api.autoscaler import Autoscaler
-from scaler.cluster.pod_owners import AGE_SECONDS_MAX, OTHER_RESOURCES_MAX, PodOwners
+from scaler.cluster.pod_owners import (
+    AGE_SECONDS_MAX,
+    NAMESPACE_RESOURCES_MAX,
+    OTHER_RESOURCES_MAX,
+    PodOwners,
+)
 from tests.fakes.scaler import FakeMapper, resource
 from wire.api.status import StatusError
 
@@ -203,12 +208,23 @@ async def test_pods_with_owners_of_many_kinds_do_not_start_as_many_watches(world
         for n in range(30)
     ]
     found = await world.of(*pods, target=autoscaler("Fleet", "example.com/v1"))
-    assert len(world.tasks) == OTHER_RESOURCES_MAX
+    assert len(world.tasks) == NAMESPACE_RESOURCES_MAX
     assert found.problem
     # An editor of one namespace must not keep the Deployments of others from being scaled.
     world.server.objects[REPLICA_SETS] = [item("web-a", WEB)]
     found = await world.of(pod("web-a-1", reference("ReplicaSet", "web-a")))
     assert (found.problem, found.controllers) == ("", {"uid-of-web-a": TARGET})
+
+
+async def test_the_kinds_of_one_namespace_leave_space_for_those_of_others(world):
+    fleet = autoscaler("Fleet", "example.com/v1")
+    for number in range(30):
+        kind = reference(f"Kind{number}", "o", api_version="many.example.com/v1")
+        namespace = f"n{number // 10}"
+        metadata = msgspec.structs.replace(fleet.metadata, namespace=namespace)
+        found = msgspec.structs.replace(fleet, metadata=metadata)
+        world.owners.of(found, TARGET, [pod("p", kind)])
+    assert len(world.tasks) == 3 * NAMESPACE_RESOURCES_MAX < OTHER_RESOURCES_MAX
 
 
 async def test_a_kind_counts_once_in_however_many_namespaces_it_is_watched():

@@ -154,3 +154,18 @@ def test_an_autoscaler_in_a_dry_run_is_not_a_rival():
     assert targets.rivals_of(autoscaler("web"), LA) == (f"{LA} shop/x",)
     change(autoscaler("x"), dry)
     assert targets.rivals_of(autoscaler("web"), LA) == ()
+
+
+def test_of_many_rivals_the_first_are_named():
+    """Otherwise a user could fill etcd with the statuses of a few thousand autoscalers."""
+    targets = Targets()
+    for number in range(5):
+        targets.follow(LA)(None, autoscaler(f"x{number}"))
+    first = tuple(f"{LA} shop/x{number}" for number in range(3))
+    assert targets.rivals_of(autoscaler("web"), LA) == (*first, "others")
+    assert targets.rivals_of(autoscaler("x0"), LA) == (
+        *(f"{LA} shop/x{number}" for number in (1, 2, 3)),
+        "others",
+    )
+    targets.follow(LA)(autoscaler("x4"), None)
+    assert targets.rivals_of(autoscaler("x3"), LA) == first

@@ -21,6 +21,7 @@ async def shown(world: World, *values: int) -> list[int]:
     return [round(each / 1000) if each > 1000 else round(each) for each in found]
 
 
+@pytest.mark.deviation("metric-status-age")
 async def test_a_value_that_moves_a_little_is_written_once_a_minute():
     world = World(kind=LOAD_AUTOSCALERS, metric_status_max_age_seconds=60)
     assert await shown(world, 30, 31, 30, 31, 29, 31, 30, 29, 31) == [

@@ -217,3 +217,12 @@ def test_a_text_of_too_many_digits_is_refused(text):
     with pytest.raises(ValueError, match="more than 4000 digits") as refusal:
         Quantity.parse(text)
     assert len(str(refusal.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 1_000_000 + "x", "1." + "1" * 1_000_000 + "x", "m" * 1_000_000]
+)
+def test_a_long_text_that_is_not_a_quantity_is_refused_at_once(text):
+    """A regular expression that divides the digits in every way takes minutes."""
+    with pytest.raises(ValueError, match="quantity '"):
+        Quantity.parse(text)

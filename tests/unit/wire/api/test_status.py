@@ -64,3 +64,9 @@ def test_an_error_carries_retry_after():
     details = status.service_unavailable("busy", retry_after_seconds=2).details
     assert details is not None
     assert details.retry_after_seconds == 2
+
+
+def test_a_long_message_of_another_server_is_cut():
+    """It gets into the status of an object."""
+    body = msgspec.json.encode({"kind": "Status", "message": "x" * 1_000_000, "code": 500})
+    assert len(status.from_response(500, body).message) == status.MESSAGE_LENGTH_MAX

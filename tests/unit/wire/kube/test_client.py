@@ -145,8 +145,8 @@ async def test_a_request_is_repeated_after_the_retry_after_of_a_busy_server(serv
     assert len(paths) == 3
 
 
+@pytest.mark.deviation("busy-servers")
 async def test_a_busy_server_delays_a_request_by_less_than_a_sync_period(serve, monkeypatch):
-    """Otherwise a scale might be written after the next decision is due."""
     pauses_seconds: list[float] = []
     sleep = asyncio.sleep
 

@@ -137,6 +137,11 @@ async def test_a_refused_review_is_not_a_refusal_of_the_client(serve, world):
             'forbidden: User "bob" cannot get path "/a&lt;b&gt;"',
             id="what looks like HTML",
         ),
+        pytest.param(
+            Attributes(verb="get", path="/" + 9_999 * '"'),
+            'forbidden: User "bob" cannot get path "/' + 999 * r"\"" + '"',
+            id="a long path",
+        ),
     ],
 )
 def test_a_refusal_has_upstreams_text(attributes, message):

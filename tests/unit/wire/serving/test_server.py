@@ -182,6 +182,14 @@ async def test_readiness_names_the_failed_checks_and_shows_reasons_to_those_who_
     assert (await served.get("/readyz/nothing", pair=admin))[0] == 404
 
 
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz"])
+async def test_a_health_check_with_a_long_query_is_refused_before_it_is_read(serve, path):
+    """Anyone may send it, and reading it would stop the event loop for half a second."""
+    served = await serve()
+    assert (await served.get(f"{path}?exclude=one{'&a' * 1_000}"))[0] == 200
+    assert (await served.get(f"{path}?exclude=one{'&a' * 3_000}"))[0] == 414
+
+
 async def test_a_check_that_informs_does_not_fail_readiness(serve, admin):
     news = Check("configuration", lambda: "line 3 is wrong", informs=True)
     served = await serve(ready=(news,))

@@ -330,3 +330,20 @@ async def test_an_object_metric_without_a_usable_target_sends_no_request(target)
     assert isinstance(reading, MetricFailed)
     assert "neither a value target nor an average value target" in reading.message
     assert kube.requested == []
+
+
+@pytest.mark.deviation("metrics-without-a-value")
+@pytest.mark.parametrize("item", ["{}", '{"value": null}'])
+@pytest.mark.parametrize(
+    ("metric", "path"),
+    [
+        pytest.param(external(), f"{EXTERNAL}/queue", id="external"),
+        pytest.param(pods(), f"{CUSTOM}/pods/*/rps", id="of pods"),
+    ],
+)
+async def test_an_item_without_a_value_is_a_failure(metric, path, item):
+    kube = kube_with()
+    kube.answers[path] = f'{{"items": [{item}]}}'.encode()
+    found = await read(measurements(kube), metric)
+    assert isinstance(found, MetricFailed)
+    assert "the response is malformed" in found.message

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from scaler.cluster.metrics.metric_stream import (
+    BODIES_BYTES_MAX,
     DENIED_SECONDS,
     REFUSED_SECONDS,
     UNUSED_SECONDS,
@@ -167,3 +168,26 @@ def test_no_message_is_larger_than_the_adapter_accepts():
     assert max(map(len, messages)) <= REQUEST_BYTES_MAX
     watched = [each.path for message in messages for each in decode_request(message).watch]
     assert watched == paths
+
+
+def test_responses_that_do_not_fit_in_memory_together_are_read_by_gets():
+    world = World()
+    paths = [f"{PATH}_{number}" for number in range(3)]
+    for path in paths:
+        world.stream.watch(path)
+    world.sent()
+    half = b'"' + b"x" * (BODIES_BYTES_MAX // 2 - 2) + b'"'
+    world.receives(_1=half, _2=half)
+    world.receives(_3=b'"x"', as_of=1000.0)
+    assert [world.stream.use(path, MAX_AGE_SECONDS) is None for path in paths] == [
+        False,
+        False,
+        True,
+    ]
+    assert world.sent()[2] == [3]
+    world.receives(_1=b'"small"')
+    world.seconds += REFUSED_SECONDS
+    world.stream.watch(paths[2])
+    assert world.sent()[1] == {4: paths[2]}
+    world.receives(_4=b'"x"', as_of=world.seconds)
+    assert world.stream.use(paths[2], MAX_AGE_SECONDS).body == b'"x"'

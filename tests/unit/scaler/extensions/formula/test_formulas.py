@@ -81,6 +81,10 @@ def test_an_invalid_formula_names_the_position_and_the_fix(text, message):
         ("queue / zero", "position 7: division by zero"),
         ("queue / (1 - 1) ?? 5", "position 7: division by zero"),
         ("1e300 * 1e300", "position 7: the result is too large"),
+        (
+            "avg(1.7976931348623157e308, 1.7976931348623157e308, 1.7976931348623157e308)",
+            "position 1: the result is too large",
+        ),
         ("clamp(1, 5, 2)", "position 1: clamp has a lowest value (5) above its highest (2)"),
         ("down + 1", "the metric down failed: no data"),
         ("max(queue, down)", "the metric down failed: no data"),
