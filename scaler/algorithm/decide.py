@@ -41,7 +41,7 @@ def decide(
     draft = compute(turn, turn.signals[: len(metrics_of(turn.autoscaler.spec))])
     if turn.scale is not scale:
         # An extension lets it decide from another count than that of the target, which is what is written to.
-        draft.turn = msgspec.structs.replace(turn, scale=scale)
+        draft.turn = msgspec.structs.replace(turn, scale=scale, replicas_of_target=None)
     recommended = draft.recommended
     if recommended is None or recommended.replicas is None:
         decision = _blocked(draft, recommended or Recommended(proposals=(), replicas=None))

@@ -51,9 +51,12 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that count, and as what they count."""
     signals: tuple[Signal, ...] = ()
 
+    replicas_of_target: int | None = None
+    """Those of the target, where `scale` has the count that one of two policies would have on its own."""
+
     @property
     def current_replicas(self) -> int:
-        """The target's own count."""
+        """The count from which is decided."""
         return self.scale.spec_replicas
 
     @property
@@ -64,6 +67,9 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
             pods=self.pods,
             spec_replicas=self.scale.spec_replicas,
             status_replicas=self.scale.status_replicas,
+            measured_replicas=self.scale.spec_replicas
+            if self.replicas_of_target is None
+            else self.replicas_of_target,
             policy=self.policy,
             moment=self.moment,
         )
@@ -114,6 +120,10 @@ class Draft:
         """Why the replicas change, if not because of a metric."""
         self.scale_up_reason = ""
         """The same, if they become more."""
+        self.ignores_policies = False
+        """Whether windows and policies do not limit a scale-up now."""
+        self.holds_up = False
+        """Whether the target may not get more replicas now."""
         self.zero_is_own = False
         """Whether a zero is the scaler's, although no metric allows it."""
         for part in turn.parts:

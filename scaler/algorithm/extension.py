@@ -76,6 +76,10 @@ class Extension(Generic[Rules, State]):
         """Why nothing may be scaled down: a reason for ScalingLimited, and a message."""
         return None
 
+    def suspends(self, rules: Rules, turn: "Turn") -> bool:
+        """Whether changes of the replicas are held back now, whatever is decided."""
+        return False
+
     def begin(
         self,
         rules: Rules,

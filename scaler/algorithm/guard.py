@@ -27,6 +27,10 @@ def decided(draft: Draft, conditions: Conditions) -> Decision:
         draft.replicas, draft.reason = current, ""
     for part in turn.parts:
         part.extension.final(part.rules, draft)
+    stays = draft.replicas == current or turn.policy.is_dry_run
+    if stays and turn.branch in (Branch.ABOVE_MAX, Branch.BELOW_MIN):
+        # Nothing is measured as long as the target stays outside its bounds.
+        draft.hold()
     decision = _written(draft, conditions)
     if not (lifted or held):
         return decision

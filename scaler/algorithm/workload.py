@@ -18,6 +18,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     pods: tuple[Pod, ...]
     spec_replicas: int
     status_replicas: int
+    measured_replicas: int
+    """The count of the target when its pods were measured; `spec_replicas` may be that of one of two policies."""
     policy: Policy
     moment: Moment
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scaler.algorithm.draft import Draft
+from scaler.algorithm.decision import Branch
+from scaler.algorithm.draft import Draft, Turn
 from scaler.algorithm.extension import Extension, Given
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import Proposal, propose
@@ -51,6 +52,20 @@ class Fallback(Extension[bool, Records]):
     def rules(self, given: Given, policy: Policy) -> bool | None:
         """None if no metric has the field."""
         return any(each.fallback is not None for each in metrics_of(given.spec)) or None
+
+    def begin(
+        self,
+        rules: bool,
+        state: Records | None,
+        turn: Turn,
+        known_replicas: tuple[int, ...] | None,
+    ) -> Records | None:
+        """While another autoscaler scales the target, no metric is read, so none is known to fail."""
+        if state is None or turn.branch is not Branch.SHARED_TARGET:
+            return state
+        return tuple(
+            msgspec.structs.replace(each, failing_since_unix_seconds=None) for each in state
+        )
 
     def proposals(self, rules: bool, draft: Draft) -> None:
         """Replace those of the metrics that have failed for long enough."""

@@ -62,6 +62,7 @@ class Futility(Extension[FutilityRules, None]):
                 )
             )
             return
+        draft.holds_up = True
         draft.replicas = min(desired, max(turn.current_replicas, 0))
         draft.add(
             Remark(

@@ -115,10 +115,9 @@ def _replicas(ratio: float, workload: Workload, tolerances: Tolerances | None) -
 
     The replicas of the target, not its pods: what a rollout has in excess of them is not changed by the scale.
     """
-    current = workload.spec_replicas
     if tolerances is not None and tolerances.is_within(ratio):
-        return current
-    replicas = ceil(ratio * float(current))
+        return workload.spec_replicas
+    replicas = ceil(ratio * float(workload.measured_replicas))
     return INT32_MAX if replicas > INT32_MAX else float_to_int32(replicas)
 
 

@@ -87,6 +87,7 @@ class Panic(Extension[PanicRules, PanicState]):
         state = _continued(rules, draft.states.get(self.name) or PanicState(), draft)
         draft.states[self.name] = state
         limited = draft.replicas
+        draft.ignores_policies = state.panicking is not None
         if state.panicking is not None:
             wanted = max(state.panicking.highest, turn.current_replicas)
             after = max(min(wanted, policy.max_replicas), policy.min_replicas)

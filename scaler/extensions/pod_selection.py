@@ -49,7 +49,10 @@ class PodSelection(Extension[str, None]):
         """Say which pods do not count."""
         turn = draft.turn
         owners = turn.inputs.get(self.name)
-        if isinstance(owners, Owners) and owners.problem:
+        if not isinstance(owners, Owners):
+            draft.add(_NOT_READ)
+            return
+        if owners.problem:
             draft.add(_unknown(rules, owners.problem))
             return
         counted = {each.metadata.name for each in turn.pods}
@@ -64,6 +67,14 @@ def _only(signal: Signal, names: set[str]) -> Signal:
     return Signal(
         signal.metric, PodSamples({name: each for name, each in samples if name in names})
     )
+
+
+_NOT_READ = Remark(
+    condition=ConditionType.PODS_NOT_OWNED,
+    active=True,
+    reason="OwnersNotRead",
+    message="the owners of the pods were not read, so all pods that the selector matches count",
+)
 
 
 def _unknown(target: str, problem: str) -> Remark:

@@ -58,7 +58,8 @@ class Rollout(Extension[str, None]):
             if rules == RolloutPolicy.HOLD_UP:
                 draft.recommended = msgspec.structs.replace(recommended, replicas=replicas)
             else:
-                _leave_out_surge(draft, _surge(live, newest, replicas), proposed)
+                surge = _surge(live, newest, draft.workload.measured_replicas)
+                _leave_out_surge(draft, surge, proposed)
         found = None if draft.recommended is None else draft.recommended.replicas
         held = proposed if found != proposed else None
         draft.add(_remark(rules, in_progress=True, would_be=held))
@@ -67,9 +68,10 @@ class Rollout(Extension[str, None]):
         """Neither a forecast, a panic nor an earlier recommendation scales up what is held; `minReplicas` does."""
         turn, wanted = draft.turn, draft.replicas
         most = max(turn.current_replicas, turn.policy.min_replicas)
-        if rules != RolloutPolicy.HOLD_UP or wanted <= most:
+        if rules != RolloutPolicy.HOLD_UP:
             return
-        if not _newest_revision([each for each in turn.pods if each.is_live]):
+        draft.holds_up = bool(_newest_revision([each for each in turn.pods if each.is_live]))
+        if wanted <= most or not draft.holds_up:
             return
         draft.replicas = most
         if not draft.remarks[ConditionType.ROLLOUT_HELD].holds:

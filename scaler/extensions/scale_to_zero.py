@@ -151,6 +151,11 @@ class ScaleToZero(Extension[ZeroRules, float]):
 
     def sentence(self, step: ZeroStep, now_unix_seconds: float) -> str:
         """Why it may be at zero, or not."""
+        if step.active and not step.floor:
+            return (
+                f"It stays at zero, although {_names(step.active)} is above the activation value: "
+                "behavior.scaleUp.selectPolicy is Disabled."
+            )
         if step.active:
             return (
                 f"It stays above zero, because {_names(step.active)} is above the activation value."

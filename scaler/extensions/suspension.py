@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from scaler.algorithm.draft import Draft
+from scaler.algorithm.draft import Draft, Turn
 from scaler.algorithm.extension import Extension, Given
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Policy
@@ -54,6 +54,10 @@ class Suspend(Extension[Suspension, None]):
             until_unix_seconds=until,
             replicas=suspend.replicas,
         )
+
+    def suspends(self, rules: Suspension, turn: Turn) -> bool:
+        """Until it ends."""
+        return rules.is_active(turn.moment)
 
     def policy(self, rules: Suspension, policy: Policy) -> Policy:
         """The zero of a suspension also ends while metrics fail."""

@@ -57,7 +57,12 @@ def from_count(turn: Turn, replicas: int | None) -> Turn:
         return turn
     status_replicas = max(0, scale.status_replicas + replicas - scale.spec_replicas)
     scale = msgspec.structs.replace(scale, spec_replicas=replicas, status_replicas=status_replicas)
-    return msgspec.structs.replace(turn, scale=scale, parts=(OWN_TOLERANCE, *turn.parts))
+    return msgspec.structs.replace(
+        turn,
+        scale=scale,
+        replicas_of_target=turn.current_replicas,
+        parts=(OWN_TOLERANCE, *turn.parts),
+    )
 
 
 def within_policies(turn: Turn, replicas: int, policies: Sequence[tuple[Memory, Policy]]) -> int:

@@ -170,16 +170,21 @@ class Candidate(Extension[CandidateRules, CandidateState]):
             [_value_milli(each, draft.workload) for each in turn.signals_of(rules.abort_metrics)],
             period_seconds=turn.policy.sync_period_seconds,
             failure=failure,
-            was_applied=is_applied(before, turn),
+            was_applied=is_applied(before, turn) and not _is_held_back(turn),
             now_unix_seconds=turn.moment.now_unix_seconds,
         )
         weight = progress.weight_percent
         draft.replicas = of_spec if desired is None else blended(of_spec, desired, weight)
-        if _has_own_counts(before, turn):
+        deciding = [draft] if own is None or not weight else [draft, own]
+        if _has_own_counts(before, turn, weight) and not any(
+            each.ignores_policies for each in deciding
+        ):
             policies = [(turn.memory, turn.policy)]
             if weight:
                 policies.append((before.memory, rules.policy))
             draft.replicas = within_policies(turn, draft.replicas, policies)
+        if any(each.holds_up for each in deciding):
+            draft.replicas = min(draft.replicas, turn.current_replicas)
         draft.states[self.name] = msgspec.structs.replace(
             progress.memory,
             spec_replicas=of_spec,
@@ -289,9 +294,18 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         return compute(turn, turn.signals_of(rules.metrics))
 
 
-def _has_own_counts(before: CandidateState, turn: Turn) -> bool:
-    """Whether one of both has decided from another count than that of the target."""
-    counts = (before.spec_replicas, before.candidate_replicas)
+def _is_held_back(turn: Turn) -> bool:
+    """Whether the target keeps its count, also if that is what was decided."""
+    return turn.policy.is_dry_run or any(
+        each.extension.suspends(each.rules, turn) for each in turn.parts
+    )
+
+
+def _has_own_counts(before: CandidateState, turn: Turn, weight_percent: int) -> bool:
+    """Whether one of those that decide has decided from another count than that of the target."""
+    counts = [before.spec_replicas]
+    if weight_percent:
+        counts.append(before.candidate_replicas)
     return is_applied(before, turn) and any(
         each not in (None, turn.current_replicas) for each in counts
     )

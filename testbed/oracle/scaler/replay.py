@@ -59,6 +59,7 @@ def metric_answers(case: Case, upstream: Upstream) -> tuple[MetricAnswer, ...]:
         namespace=step.autoscaler.metadata.namespace,
         pods=_target_pods(step, step.autoscaler, parse(step.scale.selector)).pods,
         spec_replicas=step.scale.spec,
+        measured_replicas=step.scale.spec,
         status_replicas=step.scale.status,
         policy=_policy(case, step, upstream),
         moment=Moment(START_UNIX_SECONDS + step.at_seconds),

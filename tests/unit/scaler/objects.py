@@ -252,6 +252,7 @@ def workload(
         pods=pods(replicas) if target_pods is None else target_pods,
         spec_replicas=replicas,
         status_replicas=replicas if status_replicas is None else status_replicas,
+        measured_replicas=replicas,
         policy=policy_of(of, FLAGS),
         moment=Moment(NOW),
     )

@@ -89,6 +89,17 @@ def test_a_metric_falls_back_after_it_has_failed_for_its_duration(fallback_, sec
     assert decision.desired_replicas == expected
 
 
+def test_time_in_which_another_autoscaler_scales_the_target_is_no_failure():
+    """The metric is not read then."""
+    of = spec(queue_with(fallback("Replicas", replicas=10)), max_replicas=50, behavior=FREE)
+    shared = observed(of, replicas=4, rivals=("HorizontalPodAutoscaler shop/other",))
+    between = decided(shared, (), memory=failing(999), settings=LA)
+    found = desired(of, DOWN, memory=between.memory)
+    assert found.desired_replicas is None
+    [record] = found.memory.states["fallback"]
+    assert record.failing_since_unix_seconds == NOW
+
+
 @pytest.mark.parametrize(
     ("measured_seconds_ago", "expected"),
     [

@@ -158,7 +158,13 @@ def test_while_owners_are_not_known_no_metric_is_computed():
 
 
 def test_simulated_pods_have_no_owners_and_count():
-    assert decision(900, owners=None, other_milli=900).desired_replicas == 13
+    found = decision(900, owners=None, other_milli=900)
+    assert found.desired_replicas == 13
+    assert conditions_of(found)["PodsNotOwned"] == (
+        "True",
+        "OwnersNotRead",
+        "the owners of the pods were not read, so all pods that the selector matches count",
+    )
 
 
 def test_users_read_which_pods_do_not_count():

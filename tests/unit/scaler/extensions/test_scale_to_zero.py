@@ -153,7 +153,11 @@ def test_a_stabilization_window_does_not_hold_an_active_target_at_zero():
 def test_a_disabled_scale_up_is_not_bypassed():
     disabled = Behavior(scale_up=rules(select="Disabled"), scale_down=rules())
     of = of_queue(behavior=disabled)
-    assert desired(of, queue(42), memory=AT_ZERO, replicas=0).desired_replicas == 0
+    decision = desired(of, queue(42), memory=AT_ZERO, replicas=0)
+    assert decision.desired_replicas == 0
+    assert "It stays at zero, although queue is above the activation value" in explain(
+        decision.derivation, EXTENSIONS
+    )
 
 
 def test_the_stabilization_window_and_the_cooldown_start_together():

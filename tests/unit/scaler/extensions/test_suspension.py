@@ -14,7 +14,16 @@ from scaler.api.autoscaler import AutoscalerSpec, AutoscalerStatus
 from scaler.api.extension_spec import Suspend
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
-from tests.unit.scaler.objects import NOW, average, decided, external, observed, replaced, spec
+from tests.unit.scaler.objects import (
+    NOW,
+    average,
+    decided,
+    external,
+    observed,
+    recommended,
+    replaced,
+    spec,
+)
 
 LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True)
 FAILED = MetricFailed("unable to fetch metrics from external metrics API: down")
@@ -219,3 +228,17 @@ def test_a_dry_run_decides_as_if_it_were_carried_out(current, length):
     assert dry.desired_replicas == enforced.desired_replicas
     assert dry.memory.recommendations == enforced.memory.recommendations
     assert not dry.rescale
+
+
+@pytest.mark.parametrize(
+    "held", [{"suspend": Suspend(direction="Down")}, {"mode": "DryRun"}], ids=["suspend", "mode"]
+)
+def test_a_target_that_stays_outside_its_bounds_keeps_its_stabilization_window(held):
+    """No metric is read meanwhile, so the last recommendation still counts, as while metrics fail."""
+    of = replaced(spec(external(average("10")), max_replicas=50), **held)
+    memory = recommended((45, 6_000))
+    decision, _ = reconciled(of, queue(450), replicas=60, memory=memory)
+    assert decision.rescale is False
+    assert [
+        (each.replicas, each.until_unix_seconds) for each in decision.memory.recommendations
+    ] == [(45, NOW)]

@@ -59,6 +59,9 @@ class Target:
             self.seconds += 15
         return self.replicas
 
+    def pods(self):
+        return pods(self.replicas)
+
     def restarts(self):
         """Another process goes on with what this one has stored."""
         self.memory = StoredMemory(
@@ -67,7 +70,7 @@ class Target:
 
     def _reconcile(self):
         now = NOW + self.seconds
-        running = pods(self.replicas)
+        running = self.pods()
         reading = ExternalValues((self.load * 1000,))
         if self.of.metrics[0].pods is not None:
             each = self.load * 1000 // self.replicas
@@ -155,6 +158,17 @@ def test_time_in_which_nothing_is_applied_does_not_count_for_a_step(held):
     assert target.passes(4 * 3600) == 100
     target.of = of
     assert target.passes(15) == 95
+    assert target.status is not None
+    assert target.status.candidate.step == 1
+
+
+@pytest.mark.parametrize(
+    "held", [{"suspend": Suspend(direction="Both")}, {"mode": "DryRun"}], ids=["suspend", "mode"]
+)
+def test_it_does_not_count_either_if_the_target_has_what_was_decided(held):
+    of = on_trial(of_spec=AT_ONCE, behavior=AT_ONCE)
+    target = Target(replaced(of, **held))
+    assert target.passes(4 * 3600) == 100
     assert target.status is not None
     assert target.status.candidate.step == 1
 
