@@ -26,7 +26,7 @@ REVIEWS_BYTES: Final = 48 * MIB
 """What `wire.serving.review_cache` keeps: the tokens and the rights of 50,000 clients."""
 CONNECTIONS_BYTES: Final = 32 * MIB
 """What `wire.serving.connection_shares` lets clients take whose certificate is not verified: 16 MiB for those that are
-authenticated, 8 for all others, which were measured to take more than the estimate."""
+authenticated, 12 for all others, which were measured to take more than the estimate."""
 STREAMS_BYTES: Final = 96 * MIB
 """What is watched, with the newest responses: 40,000 requests."""
 WIDE_QUERIES_BYTES: Final = 36 * MIB

@@ -25,7 +25,7 @@ METRICS_RESPONSE_BYTES_MAX: Final = 2**26
 # What all metrics that are being read take, beside the largest one and the first part of each, which are the metrics of 600 pods.
 METRICS_READING_BYTES: Final = 2**25
 METRICS_FREE_BYTES: Final = 2**18
-# A Loadline adapter closes connections of an address that has more than 128, and what they carry has failed.
+# A Loadline adapter closes connections of an address that has more than 115, and what they carry has failed.
 ADAPTER_CONNECTIONS_MAX: Final = 100
 # Half of the connections of a pool, and many times what a kube-apiserver that keeps up leaves without a response.
 REQUESTS_IN_FLIGHT_MAX: Final = CONNECTIONS_MAX // 2

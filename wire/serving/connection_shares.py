@@ -41,11 +41,13 @@ class Share(NamedTuple):
     address_bytes_max: int
 
 
-UNKNOWN_BYTES_MAX: Final = 8 << 20
+UNKNOWN_BYTES_MAX: Final = 12 << 20
+ADDRESS_BYTES_MAX: Final = 8 << 20
+"""115 small connections: a scaler opens up to 100 at once, and each is unknown until its first token was reviewed."""
 AUTHENTICATED_BYTES_MAX: Final = 16 << 20
 
 SHARES: Final[Mapping[Group, Share]] = {
-    Group.UNKNOWN: Share(UNKNOWN_BYTES_MAX, UNKNOWN_BYTES_MAX // 2),
+    Group.UNKNOWN: Share(UNKNOWN_BYTES_MAX, ADDRESS_BYTES_MAX),
     Group.AUTHENTICATED: Share(AUTHENTICATED_BYTES_MAX, AUTHENTICATED_BYTES_MAX // 2),
     # Thousands of connections of a few addresses: those of kube-apiserver. They are trusted, and reach this only by an error.
     Group.VERIFIED: Share(256 << 20, 256 << 20),

@@ -33,6 +33,10 @@ from wire.serving.refusal_reasons import Reason, Refused
 BACKLOG = 1024
 # Before everything else gets its turn.
 ACCEPTED_AT_ONCE = 64
+# More TLS handshakes at once would make connections of kube-apiserver end as unknown ones: it is known by its certificate, after
+# the handshake. Others wait in the backlog meanwhile, but not for a handshake that takes long.
+HANDSHAKES_AT_ONCE = 32
+HANDSHAKE_SECONDS = 0.2
 # After the process has run out of file descriptors, as in asyncio.
 ACCEPT_RETRY_SECONDS = 1.0
 
@@ -65,6 +69,9 @@ class Listener:
             limits or ConnectionLimits(), ConnectionShares(shares, refused), refused
         )
         self._opening: set[asyncio.Task[None]] = set()
+        self._handshakes: set[asyncio.Task[None]] = set()
+        """Those of `_opening` that others wait for."""
+        self._waits = False
         self._accept_again: asyncio.TimerHandle | None = None
         self._problem = ProblemLog(
             log, failing="cannot accept connections", recovered="connections are accepted again"
@@ -100,6 +107,10 @@ class Listener:
     def _accept(self, listening: socket.socket) -> None:
         """Accept what waits. One connection after the other would let many unknown clients hold up a known one."""
         for _ in range(ACCEPTED_AT_ONCE):
+            if len(self._handshakes) >= HANDSHAKES_AT_ONCE:
+                asyncio.get_running_loop().remove_reader(listening)
+                self._waits = True
+                return
             try:
                 accepted, address = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -121,13 +132,27 @@ class Listener:
             accepted.close()
             return
         accepted.setblocking(False)
-        opening = asyncio.get_running_loop().create_task(self._open(accepted, place))
+        loop = asyncio.get_running_loop()
+        opening = loop.create_task(self._open(accepted, place))
         place.close = opening.cancel
         self._opening.add(opening)
+        if self._tls is not None:
+            self._handshakes.add(opening)
+            loop.call_later(HANDSHAKE_SECONDS, self._no_longer_wait_for, opening)
         opening.add_done_callback(partial(self._opened, accepted))
+
+    def _no_longer_wait_for(self, opening: asyncio.Task[None]) -> None:
+        self._handshakes.discard(opening)
+        listening = self._socket
+        if not self._waits or listening is None or listening.fileno() < 0:
+            return
+        if len(self._handshakes) < HANDSHAKES_AT_ONCE:
+            self._waits = False
+            self._follow(listening)
 
     def _opened(self, accepted: socket.socket, opening: asyncio.Task[None]) -> None:
         self._opening.discard(opening)
+        self._no_longer_wait_for(opening)
         if opening.cancelled():
             # It may not have begun; then no transport has the socket.
             accepted.close()
