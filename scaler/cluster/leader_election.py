@@ -146,11 +146,13 @@ class LeaderElection:
             lost = not working.done()
         finally:
             # The lease is renewed until the work has ended, and released after that.
-            await _ended(working)
-            await _ended(renewing)
+            is_cancelled = await _ended(working)
+            is_cancelled |= await _ended(renewing)
             self._is_leading = False
             if renewing.cancelled() and not self._is_shared:
                 await self._release()
+            if is_cancelled:
+                raise asyncio.CancelledError
         if not lost:
             working.result()
             return False
@@ -285,9 +287,15 @@ def _is_conflict(error: Exception) -> bool:
     return isinstance(error, StatusError) and error.code == 409
 
 
-async def _ended(task: asyncio.Future[None]) -> None:
-    """Cancel and wait; the result is left to the caller, who may be cancelled too and not need it."""
+async def _ended(task: asyncio.Future[None]) -> bool:
+    """Cancel and wait; the result is left to the caller. Whether the caller was cancelled meanwhile: the task has ended all the same."""
     task.cancel()
-    await asyncio.wait({task})
+    is_cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            is_cancelled = True
     if not task.cancelled():
         task.exception()
+    return is_cancelled

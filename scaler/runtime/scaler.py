@@ -301,9 +301,10 @@ class Scaler:
     async def _scale(self) -> None:
         """Scale until cancelled: always, while this process leads, or what belongs to its shards."""
         await self._server_version.known()
+        # A replica that cannot list its objects must not keep the Lease from one that can.
+        await self._reconciling.synced()
         election = self._options.leader_election
         if election.sharding:
-            await self._reconciling.synced()
             self._membership = Membership(
                 self._clients.leases,
                 self._reconciling,

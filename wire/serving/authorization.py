@@ -52,10 +52,10 @@ class Authorizer:
         """`reviewer` None: only `system:masters` and the always allowed paths pass. `queue`: for what anonymous clients ask."""
         self._reviewer = reviewer
         self._queue = queue or ReviewQueue()
-        self._allowed_paths = {path for path in always_allow_paths if not path.endswith("*")}
-        self._allowed_prefixes = tuple(
-            path[:-1] for path in always_allow_paths if path.endswith("*")
-        )
+        # A slash at the beginning is optional (apiserver's authorization/path).
+        paths = [path.removeprefix("/") for path in always_allow_paths]
+        self._allowed_paths = {path for path in paths if not path.endswith("*")}
+        self._allowed_prefixes = tuple(path[:-1] for path in paths if path.endswith("*"))
 
         def ttl_seconds(decision: Decision) -> float:
             return allowed_cache_seconds if decision.allowed else denied_cache_seconds
@@ -78,7 +78,7 @@ class Authorizer:
         """Whether --authorization-always-allow-paths contains it."""
         if attributes.is_resource_request:
             return False
-        path = attributes.path
+        path = attributes.path.removeprefix("/")
         return path in self._allowed_paths or (
             bool(self._allowed_prefixes) and path.startswith(self._allowed_prefixes)
         )

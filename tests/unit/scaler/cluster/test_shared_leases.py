@@ -51,3 +51,29 @@ async def test_a_conflict_with_another_client_does_not_renew_a_lease_that_is_hel
     assert not election.is_leader
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_leader_that_is_cancelled_twice_ends_after_its_work_and_releases_the_lease(time):
+    """As a member that loses its own lease, and then the one that it shares: the next work must not begin beside this one."""
+    leases, ended = Leases(), []
+    election = LeaderElection(
+        Client(leases), namespace="n", name="l", identity="a",
+        sleep=time.pause, monotonic=time.now, now=time.now, chance=lambda: 0.0,
+    )  # fmt: skip
+
+    async def work():
+        try:
+            await time.pause(1e9)
+        finally:
+            await time.pause(3)
+            ended.append("drained")
+
+    task = asyncio.create_task(election.run(work))
+    await time.advance(1)
+    for _ in range(2):
+        task.cancel()
+        await time.settle()
+    assert not task.done()
+    await time.advance(4)
+    assert (task.cancelled(), ended) == (True, ["drained"])
+    assert leases.lease.spec.holder_identity == ""

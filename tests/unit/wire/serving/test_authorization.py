@@ -236,3 +236,19 @@ def test_a_query_with_too_many_parameters_that_may_count_is_refused():
     with pytest.raises(StatusError, match="the query has more than 1000 parameters") as refused:
         attributes_of("GET", "/apis/custom.metrics.k8s.io/v1beta1/pods", query)
     assert refused.value.code == 400
+
+
+@pytest.mark.parametrize(
+    ("configured", "path", "is_allowed"),
+    [
+        ("/healthz", "/healthz", True),
+        ("healthz", "/healthz", True),
+        ("healthz/*", "/healthz/ping", True),
+        ("/healthz/*", "/healthz/ping", True),
+        ("healthz", "/healthz/ping", False),
+        ("*", "/metrics", True),
+    ],
+)
+def test_a_slash_at_the_beginning_of_an_allowed_path_is_optional(configured, path, is_allowed):
+    authorizer = Authorizer(None, always_allow_paths=(configured,))
+    assert authorizer.is_always_allowed(Attributes(verb="get", path=path)) is is_allowed
