@@ -72,21 +72,27 @@ class CannedServer:
         await server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            length = int(head.lower().partition("content-length: ")[2].partition("\r\n")[0] or 0)
-            self.requested.append(Requested(head, (await reader.readexactly(length)).decode()))
-            self.at_once += 1
-            self.at_once_max = max(self.at_once, self.at_once_max)
-            if self.at_once >= self.filled_at:
-                self.filled.set()
-            await self.may_answer.wait()
-            if self.hangs_up_first:
-                self.hangs_up_first = False
-            elif self.says is None:
-                await reader.read()  # Until the other end has had enough.
-            else:
-                writer.write(self.says)
-                await writer.drain()
-            self.at_once -= 1
-        writer.close()
+        try:
+            await self._respond(reader, writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()  # Also if the test has ended, and this is cancelled.
+
+    async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = int(head.lower().partition("content-length: ")[2].partition("\r\n")[0] or 0)
+        self.requested.append(Requested(head, (await reader.readexactly(length)).decode()))
+        self.at_once += 1
+        self.at_once_max = max(self.at_once, self.at_once_max)
+        if self.at_once >= self.filled_at:
+            self.filled.set()
+        await self.may_answer.wait()
+        if self.hangs_up_first:
+            self.hangs_up_first = False
+        elif self.says is None:
+            await reader.read()  # Until the other end has had enough.
+        else:
+            writer.write(self.says)
+            await writer.drain()
+        self.at_once -= 1

@@ -89,7 +89,7 @@ def test_a_metric_falls_back_after_it_has_failed_for_its_duration(fallback_, sec
     assert decision.desired_replicas == expected
 
 
-def test_time_in_which_another_autoscaler_scales_the_target_is_no_failure():
+def test_time_in_which_another_autoscaler_scales_the_target_does_not_count_as_failure():
     """The metric is not read then."""
     of = spec(queue_with(fallback("Replicas", replicas=10)), max_replicas=50, behavior=FREE)
     shared = observed(of, replicas=4, rivals=("HorizontalPodAutoscaler shop/other",))
