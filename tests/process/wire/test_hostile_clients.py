@@ -241,8 +241,8 @@ def test_clients_that_take_too_much_are_counted_and_the_log_names_their_address(
     assert refusals(adapter) == {}
     exchange(adapter, request_of("/livez", f"X-1: {'a' * 1_100_000}"))
     assert refusals(adapter) == {"headers": 1}
-    silent = [plain_connection(adapter, "127.0.0.2") for _ in range(100)]
-    until(lambda: refusals(adapter).get("connections", 0) >= 100 - 64, what="the refusals")
+    silent = [plain_connection(adapter, "127.0.0.2") for _ in range(200)]
+    until(lambda: refusals(adapter).get("connections", 0) >= 200 - 128, what="the refusals")
     for each in silent:
         each.close()
     (line,) = [
