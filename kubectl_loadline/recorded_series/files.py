@@ -122,6 +122,5 @@ def _check_gaps(file: Path, times: Iterable[float]) -> None:
     for before, after in pairwise(sorted(times)):
         if after - before > _GAP_SECONDS_MAX:
             raise UnusableSeries(
-                f"{file}: there is no row for more than a year after the time {before:.0f}, before {after:.0f}: remove the rows on "
-                "one side"
+                f"{file}: the times {before:.0f} and {after:.0f} are more than a year apart: remove the rows with a wrong time"
             )

@@ -12,15 +12,14 @@ import msgspec
 
 from scaler.algorithm.amounts import milli
 from scaler.algorithm.decision import Branch
-from scaler.algorithm.derivation import MetricDerivation
 from scaler.algorithm.draft import Draft, Turn
 from scaler.algorithm.extension import Extension, Given
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import Proposal
-from scaler.algorithm.readings import ExternalValues, Signal
-from scaler.algorithm.replicas import external_sum
+from scaler.algorithm.readings import Signal
 from scaler.api.extension_spec import ManualZero
+from scaler.extensions.measured_value import measured_milli
 
 # KEDA's default of `cooldownPeriod`, and the CRD's.
 COOLDOWN_SECONDS = 300.0
@@ -248,7 +247,7 @@ def activity(signals: Sequence[Signal], proposals: Sequence[Proposal]) -> Activi
         metric, found = signal.metric, proposal.derivation
         if metric.is_input:
             continue
-        value = _value_milli(signal, found)
+        value = measured_milli(signal, found)
         if value is not None:
             is_active = value > milli(metric.activation_value or 0)
         elif proposal.failure is not None:
@@ -264,14 +263,6 @@ def activity(signals: Sequence[Signal], proposals: Sequence[Proposal]) -> Activi
 
 def _proposals(draft: Draft) -> Sequence[Proposal]:
     return () if draft.recommended is None else draft.recommended.proposals
-
-
-def _value_milli(signal: Signal, found: MetricDerivation) -> int | None:
-    """The value of an Object metric, the sum of an External one, else the average of the pods."""
-    if isinstance(signal.reading, ExternalValues) and found.value_milli is not None:
-        # For a target of type AverageValue, a negative sum counts as an overflow, as upstream; KEDA compares the sum itself.
-        return external_sum(signal.reading.values_milli)
-    return found.average_milli if found.value_milli is None else found.value_milli
 
 
 def _names(names: Sequence[str]) -> str:

@@ -136,8 +136,8 @@ class MetricStream:
             path = self._path_of.get(each.id)
             if path is None:
                 continue
-            watched = self._paths[path]
-            body_bytes = self._body_bytes + len(bytes(each.body)) - watched.body_bytes
+            watched, body = self._paths[path], bytes(each.body)
+            body_bytes = self._body_bytes + len(body) - watched.body_bytes
             if each.code in NOT_STREAMED or body_bytes > BODIES_BYTES_MAX:
                 wait_seconds = DENIED_SECONDS if each.code in (401, 403) else REFUSED_SECONDS
                 self._refused_until[path] = self._monotonic() + wait_seconds
@@ -146,7 +146,7 @@ class MetricStream:
             self._body_bytes = body_bytes
             self._with_response += watched.response is None
             changed.append(path)
-            watched.response = Streamed(each.code, bytes(each.body))
+            watched.response = Streamed(each.code, body)
         if update.as_of is not None:
             self._as_of_seconds = max(self._as_of_seconds, update.as_of)
         for path in changed:

@@ -14,14 +14,13 @@ from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import Proposal, proposed
 from scaler.algorithm.readings import (
     ComputedFrom,
-    ExternalValues,
     FailedInput,
     MetricFailed,
     Reading,
     Signal,
 )
 from scaler.algorithm.remark import Remark
-from scaler.algorithm.replicas import external_sum, replicas_for_external_average
+from scaler.algorithm.replicas import replicas_for_external_average
 from scaler.algorithm.unusable import MetricUnusable
 from scaler.algorithm.workload import Evaluation, Workload, unusable_reading
 from scaler.api.autoscaler import (
@@ -37,6 +36,7 @@ from scaler.api.autoscaler import (
 )
 from scaler.extensions.formula.evaluation import FormulaFailedError, evaluate
 from scaler.extensions.formula.grammar import Formula, InvalidFormulaError, parse
+from scaler.extensions.measured_value import measured_milli
 from wire.api.quantity import format_milli
 
 # Of all formulas of a spec together. Parsing takes about 2 µs for each, and only a few thousand formulas are kept.
@@ -176,12 +176,7 @@ def inputs_of(derivations: Iterable[tuple[Signal, MetricDerivation]]) -> Compute
         metric = signal.metric
         if not metric.name or metric.formula is not None:
             continue
-        found = (
-            derivation.average_milli if derivation.value_milli is None else derivation.value_milli
-        )
-        if found is not None and isinstance(signal.reading, ExternalValues):
-            # A target of type AverageValue takes a negative sum for an overflow, as upstream; an input has no target.
-            found = external_sum(signal.reading.values_milli)
+        found = measured_milli(signal, derivation)
         if derivation.failure or found is None:
             values[metric.name] = FailedInput(derivation.failure or "it has no value")
         else:

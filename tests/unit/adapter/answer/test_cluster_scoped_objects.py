@@ -11,9 +11,7 @@ from adapter.model import (
     MetricEntry,
     NamedRule,
     Offer,
-    Reaction,
     ResourceLabels,
-    SignalContract,
 )
 from tests.fakes.adapter import (
     CORE_KINDS,
@@ -24,14 +22,14 @@ from tests.fakes.adapter import (
     Kind,
     vector,
 )
-from wire.api import labels
+from tests.unit.adapter.answer.test_answering import DISCOVERED as CONTRACT
+from tests.unit.adapter.answer.test_answering import EVERYTHING
 from wire.api.status import StatusError
 
 CLASSES = GroupResource("storageclasses", "storage.k8s.io")
 CLASS = Kind(
     "storageclasses", "storageclass", "StorageClass", group="storage.k8s.io", namespaced=False
 )
-CONTRACT = SignalContract(on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT)
 DISCOVERED = DiscoveryRule(
     path="rules[0]",
     external=False,
@@ -49,7 +47,6 @@ NAMED = NamedRule(
     contract=CONTRACT,
 )
 IN_SHOP = 'sum(used_bytes{namespace="shop",storageclass="fast"}) by (storageclass)'
-EVERYTHING = labels.parse("")
 
 
 def answers(prometheus, rule, resource=CLASSES) -> Answers:

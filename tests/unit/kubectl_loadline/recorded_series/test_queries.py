@@ -112,7 +112,7 @@ def test_the_response_of_a_range_query_is_summed(tmp_path):
         ("time,load\n1764547200000,4\n", "before the year 2100: divide milliseconds by 1000"),
         (
             "time,load\n1764547200,4\n0,5\n",
-            "no row for more than a year after the time 0, before 1764547200",
+            "the times 0 and 1764547200 are more than a year apart: remove the rows with a wrong time",
         ),
         ("time,load\n1,many\n", "line 2: could not convert string to float: 'many'"),
     ],
