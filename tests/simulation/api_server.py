@@ -204,7 +204,7 @@ class ApiServer:
         """Another writer changes what is about to be written."""
         parts = request.parts
         for plural in ("deployments", "leases", *AUTOSCALERS, MEMORIES):
-            if plural in parts and request.method == "PUT":
+            if plural in parts and request.method in ("PUT", "DELETE"):
                 name = parts[parts.index(plural) + 1]
                 collection = self._cluster[plural]
                 if (parts[4], name) in collection.objects:
@@ -241,7 +241,7 @@ class ApiServer:
             return self._lease(request, parts)
         if "events" in parts:
             return Response(status=201 if request.method == "POST" else 200)
-        if MEMORIES in parts and request.method in ("POST", "PUT"):
+        if MEMORIES in parts and request.method in ("POST", "PUT", "DELETE"):
             return self.memories.write(request)
         if request.method != "GET" and parts[5:6] and parts[5] in AUTOSCALERS:
             return self._status(request, plural=parts[5], namespace=parts[4], name=parts[6])

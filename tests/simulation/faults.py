@@ -193,7 +193,7 @@ THEMES: tuple[list[str], ...] = (
 def matcher(fault: Fault) -> Callable[[Request], bool]:
     """Which requests a fault of the kinds api, reads, writes, metrics, watches and discovery hits."""
     if fault.kind == "writes":
-        methods = ("PUT", "POST", "PATCH")
+        methods = ("PUT", "POST", "PATCH", "DELETE")
         return lambda request: request.method in methods and fault.where in request.parts
     if fault.kind == "reads":
         return lambda request: request.method == "GET" and fault.where in request.parts

@@ -23,7 +23,9 @@ class MemoryObjects:
         self._journal = journal
 
     def write(self, request: Request) -> Response:
-        """POST or PUT of one object. Raises `ApiError`."""
+        """POST, PUT or DELETE of one object. Raises `ApiError`."""
+        if request.method == "DELETE":
+            return self._delete(request)
         collection, namespace = self._cluster[MEMORIES], request.parts[4]
         given: Document = msgspec.json.decode(request.body)
         name = given["metadata"]["name"]
@@ -41,6 +43,15 @@ class MemoryObjects:
             status=201 if request.method == "POST" else 200,
             body=collection.encoded(namespace, name),
         )
+
+    def _delete(self, request: Request) -> Response:
+        collection, namespace, name = self._cluster[MEMORIES], request.parts[4], request.parts[6]
+        before = self._histories(namespace, name)
+        given: Document = msgspec.json.decode(request.body)["preconditions"]
+        collection.update(namespace, name, lambda _: None, given=given)
+        collection.delete(namespace, name)
+        self._note_written(request, name, before, {})
+        return Response(body=b'{"kind":"Status","apiVersion":"v1","status":"Success"}')
 
     def note_read(self, request: Request, listed: bytes) -> None:
         """A process gets this page of a LIST."""

@@ -8,6 +8,8 @@ if the server cannot have received the request.
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Protocol
 
+import msgspec
+
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
@@ -44,7 +46,7 @@ BeforeEach = Callable[[], None]
 
 
 class Writer(Reader, Protocol):
-    """GET, POST, PUT and PATCH. An implementation that inherits from this has only `send` to write."""
+    """GET, POST, PUT, PATCH and DELETE. An implementation that inherits from this has only `send` to write."""
 
     async def send(
         self,
@@ -90,3 +92,8 @@ class Writer(Reader, Protocol):
         return await self.send(
             "PATCH", path, body=body, content_type=content_type, before_each=before_each
         )
+
+    async def delete(self, path: str, *, resource_version: str) -> bytes:
+        """DELETE. Raises `StatusError` 409 Conflict when the object has another resourceVersion."""
+        options = {"preconditions": {"resourceVersion": resource_version}}
+        return await self.send("DELETE", path, body=msgspec.json.encode(options))

@@ -69,6 +69,16 @@ class StoredObject:
         self.size_bytes = 0
         self._encoded: dict[str, bytes] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no history in it, so that it need not exist."""
+        return not self._encoded
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether it does not exist on the API server, and need not."""
+        return self.is_empty and not self.metadata.resource_version
+
     def get(self, uid: str) -> StoredHistory:
         """The history of an HPA that has one here."""
         return kube_json.decode(self._encoded[uid], StoredHistory)

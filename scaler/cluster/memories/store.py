@@ -3,7 +3,7 @@
 Those of a namespace are read when a replica begins to reconcile it. Its first reconciles wait for that, but not longer than a
 period; then they begin without a memory, as kube-controller-manager does, and continue with what is stored once it is read.
 Afterwards only this replica writes them: at once after a change of replicas, so that no scaling policy is granted twice
-after a crash, and otherwise once per period.
+after a crash, and otherwise once per period. An object is deleted when all HPAs of its namespace were.
 """
 
 import asyncio
@@ -21,20 +21,18 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
+from scaler.cluster.memories.requests import MemoryObjects
 from scaler.cluster.memories.scaling_memory import (
     OBJECT_BYTES_MAX,
     PLURAL,
     ScalingMemory,
-    ScalingMemoryList,
     StoredHistory,
     StoredObject,
-    metadata_of,
     object_names,
 )
 from scaler.cluster.shards.assignment import ALL_SHARDS, shard_of
 from wire.api import kube_json
 from wire.api.duration import format_duration
-from wire.api.loadline import API_VERSION
 from wire.api.meta import ObjectMeta
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Writer
@@ -42,9 +40,6 @@ from wire.process.background_tasks import stopped
 from wire.process.backoff import Backoff
 from wire.process.problem_log import ProblemLog
 
-PAGE_SIZE = 50
-# A request that hangs is tried again while the first reconciles still wait.
-PAGE_SECONDS = 5.0
 # Between two writes, so that many changes of one namespace are one write.
 PAUSE_SECONDS_MIN = 0.2
 # How long a replica that stops leading may take for its last write.
@@ -86,8 +81,7 @@ class MemoryStore:
         """`namespace`: of the objects; usually that of the scaler's pod. `watches`: whether no other scaler has HPAs in
         a namespace. `may_write`: whether no other replica writes its memories.
         """
-        self._client = client
-        self._folder = f"/apis/{API_VERSION}/namespaces/{namespace}/{PLURAL}"
+        self._requests = MemoryObjects(client, namespace=namespace, may_write=may_write)
         self._namespace = namespace
         self._period_seconds = period_seconds
         self._watches = watches
@@ -158,7 +152,7 @@ class MemoryStore:
         wanted = dict(self._unread)
         self._is_unavailable = False
         try:
-            found = await self._list()
+            found = await self._requests.list()
         except (StatusError, Unavailable, msgspec.DecodeError) as error:
             self._unread_problem.set(_explained(error))
             self._is_unavailable = _is_unavailable(error)
@@ -267,7 +261,7 @@ class MemoryStore:
         stored.is_changed = False
         moved = tuple(stored.moved_here)
         try:
-            await self._write(stored)
+            await self._requests.write(stored)
         except BaseException:
             # Also a cancelled write is repeated: it may not have been applied.
             stored.is_changed = True
@@ -276,6 +270,9 @@ class MemoryStore:
             if self._object_of.get(uid) is not before:
                 before.remove(uid)
         del stored.moved_here[: len(moved)]
+        name = stored.metadata.name
+        if stored.is_deleted and self._objects.get(name) is stored:
+            del self._objects[name]
 
     def _remove_all_but(self, existing: Mapping[str, str], shards: Collection[int]) -> None:
         for uid, stored in list(self._object_of.items()):
@@ -284,21 +281,6 @@ class MemoryStore:
                 continue
             if self._watches(namespace):
                 self.remove(uid)
-
-    async def _list(self) -> list[msgspec.Raw]:
-        found: list[msgspec.Raw] = []
-        params = {"limit": str(PAGE_SIZE)}
-        while True:
-            try:
-                async with asyncio.timeout(PAGE_SECONDS):
-                    body = await self._client.get(self._folder, params)
-            except TimeoutError as error:
-                raise Unavailable(f"{self._folder}: timed out waiting for a response") from error
-            page = kube_json.decode(body, ScalingMemoryList)
-            found += page.items
-            if not page.metadata.continue_:
-                return found
-            params["continue"] = page.metadata.continue_
 
     def _add(self, raw: msgspec.Raw, shards: Collection[int]) -> None:
         try:
@@ -317,7 +299,8 @@ class MemoryStore:
         )
         for uid, history in found.histories.items():
             stored.put(uid, history)
-        stored.is_changed = False
+        # One without histories, as an older version left it, is deleted.
+        stored.is_changed = stored.is_empty and self._watches(found.watched_namespace)
         for uid, history in found.histories.items():
             self._choose_newer(uid, history, stored)
 
@@ -337,38 +320,13 @@ class MemoryStore:
         for name in object_names(namespace):
             stored = self._objects.get(name)
             if stored is None:
-                metadata = ObjectMeta(name=name, namespace=self._namespace)
-                stored = self._objects[name] = self._object(metadata, namespace)
+                stored = self._objects[name] = self._object(self._requests.new(name), namespace)
             if stored.fits(uid, history):
                 return stored
         raise AssertionError("names do not end")
 
     def _object(self, metadata: ObjectMeta, namespace: str) -> StoredObject:
         return StoredObject(metadata, namespace, bytes_max=self._object_bytes_max)
-
-    async def _write(self, stored: StoredObject) -> None:
-        """Create or replace it. Only this replica writes, so after a conflict its own content is the newest."""
-        try:
-            stored.metadata = await self._written(stored)
-        except StatusError as error:
-            if error.code == 404 and stored.metadata.resource_version:
-                # Deleted by a user.
-                stored.metadata = ObjectMeta(name=stored.metadata.name, namespace=self._namespace)
-            elif error.code == 409:
-                path = f"{self._folder}/{stored.metadata.name}"
-                stored.metadata = metadata_of(await self._client.get(path))
-            else:
-                raise
-            stored.metadata = await self._written(stored)
-
-    async def _written(self, stored: StoredObject) -> ObjectMeta:
-        if not self._may_write(stored.watched_namespace):
-            raise Unavailable(f"another replica may reconcile {stored.watched_namespace}")
-        body = stored.document()
-        if not stored.metadata.resource_version:
-            return metadata_of(await self._client.create(self._folder, body))
-        path = f"{self._folder}/{stored.metadata.name}"
-        return metadata_of(await self._client.replace(path, body))
 
 
 @asynccontextmanager

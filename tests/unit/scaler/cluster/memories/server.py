@@ -76,6 +76,18 @@ class Server:
             raise conflict("changed")
         return self._store(body)
 
+    async def delete(self, path, *, resource_version):
+        await self._wait()
+        self._fail()
+        name = path.rpartition("/")[2]
+        if name not in self.objects:
+            raise not_found("deleted")
+        if self.objects[name]["metadata"]["resourceVersion"] != resource_version:
+            raise conflict("changed")
+        self.writes += 1
+        del self.objects[name]
+        return b"{}"
+
     async def patch(self, path, body, *, content_type="", params=None):
         raise NotImplementedError
 
@@ -100,12 +112,9 @@ async def no_pause(seconds):
     await asyncio.sleep(0)
 
 
-def over(server):
+def over(server, **options):
     return MemoryStore(
-        server,
-        namespace="loadline",
-        period_seconds=1000.0,
-        sleep=no_pause,
+        server, namespace="loadline", period_seconds=1000.0, sleep=no_pause, **options
     )
 
 

@@ -349,22 +349,6 @@ async def test_a_bug_in_the_write_of_one_namespace_does_not_end_the_others(caplo
     assert server.uids().keys() == {"shop", "bank"}
 
 
-async def test_the_histories_of_a_watched_namespace_without_hpas_are_removed():
-    """Its last HPA was deleted while no scaler was running."""
-    server = Server()
-    store = await started(server)
-    for namespace in ("shop", "bank"):
-        store.put(namespace, f"of-{namespace}", history(3), is_urgent=False)
-    await store.flush()
-    after = MemoryStore(
-        server, namespace="loadline", period_seconds=1000.0, sleep=no_pause,
-        watches=lambda namespace: namespace == "shop",
-    )  # fmt: skip
-    await read(after, {})
-    await after.flush()
-    assert server.uids() == {"shop": [], "bank": ["of-bank"]}
-
-
 async def test_what_was_listed_before_a_shard_was_claimed_again_is_not_used():
     """Another replica has owned it meanwhile."""
     server = Server()
