@@ -237,6 +237,7 @@ def draw(
     if given.html is not None:
         from kubectl_loadline.backtest.html import page
 
+        given.html.parent.mkdir(parents=True, exist_ok=True)
         given.html.write_text(page(report, drawn), "utf-8")
 
 

@@ -63,6 +63,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
         if first in ("--version", "version"):
             print(f"{self.name} {version(DISTRIBUTION)}")
             return OK
+        if first == "help" and rest:
+            return self.main((rest[0], "--help"))
         if first == "help" or (
             first.startswith("-") and not {"-h", "--help"}.isdisjoint(arguments)
         ):

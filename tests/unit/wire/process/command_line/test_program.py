@@ -50,6 +50,20 @@ def test_every_command_has_its_own_help_with_two_examples(program: Program):
         assert shown.count("\n  # ") >= 2, command.name
 
 
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_help_with_a_command_is_the_help_of_that_command(program: Program, capsys):
+    command = program.commands[-1]
+    with pytest.raises(SystemExit) as ended:
+        program.main(["help", command.name])
+    assert ended.value.code == 0
+    assert f"{command.name} " in capsys.readouterr().out.splitlines()[0]
+
+
+def test_help_with_an_unknown_command_says_which_commands_exist(capsys):
+    assert PLUGIN.main(["help", "wyh"]) == 2
+    assert "unknown command 'wyh': did you mean why?" in capsys.readouterr().err
+
+
 @pytest.mark.deviation("words-before-flags")
 @pytest.mark.parametrize(
     ("main", "word", "reported"),
