@@ -9,7 +9,10 @@ from adapter.config.problems import ProblemCode
 from adapter.model import Reaction, SignalContract
 
 NAMED: Final = SignalContract(
-    on_empty=Reaction.FAIL, on_nan=Reaction.FAIL, on_partial=Reaction.FAIL
+    on_empty=Reaction.FAIL,
+    on_nan=Reaction.FAIL,
+    on_partial=Reaction.FAIL,
+    keeps_positive=True,
 )
 """Named metrics: nothing is scaled on missing data."""
 

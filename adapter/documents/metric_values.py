@@ -25,8 +25,8 @@ from adapter.documents.signal_contract import (
     checked,
     failed,
     is_fresh,
-    milli,
     outcome_of,
+    served_milli,
     usable_samples,
 )
 from adapter.model import (
@@ -108,7 +108,8 @@ def custom_values(
     without: dict[str, Trouble] = {}
     for name, found in _read_objects(evaluation, query, names, now_seconds).items():
         if isinstance(found, Sample):
-            values.append(_object_value(name, milli(found.value) or 0, found.timestamp_seconds))
+            found_milli = served_milli(found, contract)
+            values.append(_object_value(name, found_milli, found.timestamp_seconds))
             continue
         known = last.get(name) if last else None
         has_last = known is not None and is_fresh(known.timestamp_seconds, query, now_seconds)
@@ -178,15 +179,16 @@ def external_values(
     judgements: list[Judgement] = []
     for found in _read_rows(evaluation, query, now_seconds):
         if isinstance(found, Sample):
-            values.append(_external_value(found, evaluation))
+            found_milli = served_milli(found, query.contract)
+            values.append(_external_value(found, evaluation, found_milli))
             continue
         outcome = outcome_of(
             found.wrong, query.contract, Requested.EXTERNAL, has_last=has_last, others=False
         )
         judgements.append(Judgement("", found, outcome))
         if outcome is Outcome.ZERO:
-            zero = _external_value(found.row, evaluation)
-            values.append(msgspec.structs.replace(zero, value_milli=0, substitute=True))
+            zero = _external_value(found.row, evaluation, 0)
+            values.append(msgspec.structs.replace(zero, substitute=True))
     if not judgements:
         return tuple(values)
     judged(judgements)
@@ -205,13 +207,13 @@ def external_values(
     return tuple(values)
 
 
-def _external_value(row: Sample | None, evaluation: Evaluation) -> ExternalValue:
-    """The value of a row; without a row, a 0 without labels."""
+def _external_value(row: Sample | None, evaluation: Evaluation, value_milli: int) -> ExternalValue:
+    """The value of a row, which has no labels without one."""
     if row is None:
         at_seconds = evaluation.evaluated_at_seconds
-        return ExternalValue(labels=None, value_milli=0, timestamp_seconds=at_seconds)
+        return ExternalValue(labels=None, value_milli=value_milli, timestamp_seconds=at_seconds)
     return ExternalValue(
         labels=None if evaluation.kind is ResultKind.SCALAR else row.labels,
-        value_milli=milli(row.value) or 0,
+        value_milli=value_milli,
         timestamp_seconds=row.timestamp_seconds,
     )

@@ -25,6 +25,12 @@ def milli(value: float) -> int | None:
     return int(scaled) if math.isfinite(scaled) and abs(scaled) <= _INT64_MAX else None
 
 
+def served_milli(row: Sample, contract: SignalContract) -> int:
+    """The value of a row that was `checked`."""
+    found = milli(row.value) or 0
+    return 1 if contract.keeps_positive and not found and row.value > 0 else found
+
+
 def usable_samples(
     evaluation: Evaluation, query: MetricQuery, *, scalar_allowed: bool = False
 ) -> list[Sample]:

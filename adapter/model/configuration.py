@@ -45,6 +45,8 @@ class SignalContract(msgspec.Struct, frozen=True, kw_only=True):
     last_for_seconds: float | None = (
         None  # the greatest age of a last good value; set where LAST is used
     )
+    keeps_positive: bool = False
+    """Whether a positive value below a thousandth is a thousandth. As 0 it would be no load, which lets a target go to zero."""
 
 
 class SeriesFilter(msgspec.Struct, frozen=True):

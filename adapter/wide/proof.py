@@ -28,6 +28,7 @@ from promql_parser import (
 )
 
 from adapter.promql.metric_query import Matcher, QueryNotBuilt
+from adapter.promql.result_types import is_scalar
 from adapter.promql.selectors import matchers_of
 
 _BY_SERIES: Final = frozenset({
@@ -243,9 +244,9 @@ class _Proof:
             raise _NotProven
         if isinstance(left, _Separated) and isinstance(right, _Separated):
             return self._of_two_separated(left, right, matching, wide_matching)
-        if isinstance(left, _Separated) and _is_scalar(narrow.rhs):
+        if isinstance(left, _Separated) and is_scalar(narrow.rhs):
             return left
-        if isinstance(right, _Separated) and _is_scalar(narrow.lhs):
+        if isinstance(right, _Separated) and is_scalar(narrow.lhs):
             return right
         if matching.labels != wide_matching.labels:
             raise _NotProven
@@ -352,19 +353,6 @@ def _grouping(node: p.AggregateExpr) -> tuple[bool, frozenset[str]]:
 def _time(node: p.VectorSelector | p.SubqueryExpr) -> tuple[object, ...]:
     at = node.at
     return (node.offset, None if at is None else (str(at.type), at.at))
-
-
-def _is_scalar(node: object) -> bool:
-    match node:
-        case p.NumberLiteral():
-            return True
-        case p.ParenExpr() | p.UnaryExpr():
-            return _is_scalar(node.expr)
-        case p.BinaryExpr():
-            return _is_scalar(node.lhs) and _is_scalar(node.rhs)
-        case p.Call():
-            return bool(node.func.name in ("scalar", "time", "pi"))
-    return False
 
 
 def _text(node: object) -> str | None:

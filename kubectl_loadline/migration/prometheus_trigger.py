@@ -1,11 +1,11 @@
 """KEDA's trigger `prometheus`: an External or Object metric, and the named metric of the adapter that it reads."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from kubectl_loadline.migration.adapter_names import AdapterNames, dns_label, unique
 from kubectl_loadline.migration.conversion import Json, Remarks, as_boolean
+from kubectl_loadline.migration.negative_results import may_be_negative
 
 # Fields of the trigger that say how to reach Prometheus, which the adapter's flags or `backends` say for all metrics.
 _CONNECTION: Final = (
@@ -13,11 +13,6 @@ _CONNECTION: Final = (
 )  # fmt: skip
 # Those that may select a tenant: with others, the same server has other values.
 _TENANT: Final = ("cortexOrgID", "customHeaders", "namespace", "queryParameters")
-
-# A minus, also one of a name or a string, and what can have a negative result without one.
-_MAY_BE_NEGATIVE: Final = re.compile(
-    r"-|\b(i?delta|deriv|predict_linear|holt_winters|double_exponential_smoothing|ln|log2|log10)\b"
-)
 
 
 class PrometheusMetrics:
@@ -121,7 +116,7 @@ class PrometheusMetrics:
                 "type": "Object",
                 "object": {"describedObject": {**self._described}, **source},
             }
-        activation = str(metadata.get("activationThreshold") or "")
+        activation = str(metadata.get("activationThreshold") or "").strip()
         if activation.startswith("-"):
             self._remarks.add(
                 f"{where}.activationThreshold",
@@ -169,7 +164,7 @@ def _not_negative(query: str) -> str:
 
     An HPA takes a negative sum for an overflow.
     """
-    if not _MAY_BE_NEGATIVE.search(query):
+    if not may_be_negative(query):
         return query
     return f"clamp_min({_ended(query)}, 0)"
 

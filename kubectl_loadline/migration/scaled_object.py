@@ -273,7 +273,7 @@ def _remark_way_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
 
 
 _INTERVALS: Final = {
-    "initialCooldownPeriod": "a LoadAutoscaler has no separate cooldown after its creation",
+    "initialCooldownPeriod": "a LoadAutoscaler has no separate cooldown after its creation: cooldownSeconds counts from then",
     "pollingInterval": "every metric is read once per --sync-period (15s), also at zero replicas; spec.syncPeriodSeconds changes it for one object",
 }
 
@@ -364,6 +364,7 @@ def _read_advanced(spec: Mapping[str, Any], into: Json, remarks: Remarks) -> Non
         remarks.add(
             "spec.advanced.restoreToOriginalReplicaCount",
             "deleting a LoadAutoscaler leaves the replica count as it is",
+            "Set it to false in the ScaledObject before you delete that, or KEDA scales the target to its original count.",
         )
     if advanced.get("scalingModifiers"):
         remarks.add(

@@ -4,6 +4,8 @@ import msgspec
 import pytest
 
 from adapter.answer import ActiveConfiguration, Answers
+from adapter.config.signal_block import DISCOVERED_CUSTOM
+from adapter.config.signal_block import NAMED as OF_NAMED
 from adapter.model import (
     PODS,
     CustomMetricRequest,
@@ -299,3 +301,30 @@ async def test_a_new_pod_does_not_hide_the_others_when_the_contract_falls_back()
     )
     found = await served.custom(custom("*"))
     assert [(item.described_object.name, item.value) for item in found.items] == [("web-1", "3")]
+
+
+@pytest.mark.parametrize(
+    ("value", "defaults", "served"),
+    [
+        pytest.param(0.00028, OF_NAMED, "1m", id="one request per hour"),
+        pytest.param(5e-324, OF_NAMED, "1m", id="the smallest number"),
+        pytest.param(0.0, OF_NAMED, "0", id="none"),
+        pytest.param(-0.00028, OF_NAMED, "0", id="below zero"),
+        pytest.param(0.0019, OF_NAMED, "1m", id="further digits are cut off"),
+        pytest.param(0.00028, DISCOVERED_CUSTOM, "0", id="rules are as in prometheus-adapter"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["custom", "external"])
+async def test_a_positive_value_of_a_named_metric_is_never_zero(kind, value, defaults, served):
+    """At zero replicas a metric of 0 is no load, and one above it starts the target."""
+    on_pods = {"describes": PODS, "object_label": "pod", "namespace_label": "namespace"}
+    name, more = ("requests", on_pods) if kind == "custom" else ("queue", {})
+    offer = Offer(NamedRule(path="metrics[0]", name=name, query="q", contract=defaults, **more))
+    row = {"namespace": "shop", "pod": "web-1"}
+    prometheus = FakePrometheus({"q": vector((row, value), at_seconds=1_000.0)})
+    requested = answers(prometheus, FakeCatalog({REQUESTS: offer}, {"queue": offer}))
+    if kind == "custom":
+        [item] = (await requested.custom(custom("web-1"))).items
+    else:
+        [item] = (await requested.external(external())).items
+    assert item.value == served

@@ -325,6 +325,7 @@ _CONTRACTS = st.builds(
     on_partial=st.sampled_from([Reaction.FAIL, Reaction.LAST, Reaction.ACCEPT]),
     stale_after_seconds=st.sampled_from([0.5, 120.0]),
     last_for_seconds=st.sampled_from([90.0, 300.0]),
+    keeps_positive=st.just(True),
 )
 
 

@@ -114,7 +114,9 @@ def test_both_start_up_times_are_replayed(files, capsys):
 
 def test_the_page_needs_no_other_file(files, capsys):
     pytest.importorskip("matplotlib")
-    assert backtest(files, f"--html={files / 'new' / 'page.html'}", f"--plots={files / 'plots'}") == 0
+    assert (
+        backtest(files, f"--html={files / 'new' / 'page.html'}", f"--plots={files / 'plots'}") == 0
+    )
     page = (files / "new" / "page.html").read_text()
     assert page.count("data:image/png;base64,") == 3
     assert "http" not in page.replace("data:image", "").split("<img")[0]

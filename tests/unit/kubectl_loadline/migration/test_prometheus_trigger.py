@@ -24,8 +24,8 @@ def test_a_prometheus_trigger_becomes_a_named_metric_that_the_adapter_accepts():
         prometheus("sum(a)", name="Mail Queue"), prometheus("sum(b)", ignoreNullValues="false")
     )
     assert list(found.metrics) == [
-        {"name": "shop_worker_mail_queue", "query": "sum(a)", "backend": "prometheus-monitoring", "signal": {"onEmpty": "zero", "onNaN": "zero"}},
-        {"name": "shop_worker_1", "query": "sum(b)", "backend": "prometheus-monitoring"},
+        {"name": "shop_worker_mail_queue", "query": "clamp_min(sum(a), 0)", "backend": "prometheus-monitoring", "signal": {"onEmpty": "zero", "onNaN": "zero"}},
+        {"name": "shop_worker_1", "query": "clamp_min(sum(b), 0)", "backend": "prometheus-monitoring"},
     ]  # fmt: skip
     assert list(found.backends) == [{"name": "prometheus-monitoring", "url": SERVER}]
     file = yaml.safe_dump({"metrics": list(found.metrics), "backends": list(found.backends)})
@@ -186,7 +186,7 @@ def test_as_objects_a_trigger_becomes_a_metric_of_the_scale_target(target, resou
         "namespace",
     )
     assert rule.query == (
-        'label_replace(label_replace(sum(a), "namespace", "shop", "", ""), '
+        'label_replace(label_replace(clamp_min(sum(a), 0), "namespace", "shop", "", ""), '
         f'"{label}", "{target["name"]}", "", "")'
     )
 
@@ -229,7 +229,7 @@ def test_as_objects_a_query_may_end_with_a_comment():
     found = converted(prometheus("sum(a) # of all queues"), as_objects=True)
     file = yaml.safe_dump({"metrics": list(found.metrics), "backends": list(found.backends)})
     [rule] = parse(file).rules
-    assert "sum(a) # of all queues\n, " in rule.query
+    assert "clamp_min(sum(a) # of all queues\n, 0)\n, " in rule.query
 
 
 def test_as_objects_a_namespace_is_needed():
@@ -263,15 +263,17 @@ def test_the_activation_threshold_matters_only_at_zero(least, activation):
 
 
 def test_spaces_around_a_threshold_do_not_count():
-    (metric,) = spec_of(prometheus(threshold=" 30 "))["metrics"]
+    trigger = prometheus(threshold=" 30 ", activationThreshold=" 5 ")
+    (metric,) = spec_of(trigger, minReplicaCount=0)["metrics"]
     assert metric["external"]["target"]["averageValue"] == "30"
+    assert metric["activationValue"] == "5"
 
 
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
         ("sum(rate(requests_total[1m]))", "sum(rate(requests_total[1m]))"),
-        ("sum(delta_total)", "sum(delta_total)"),
+        ("sum(queue)", "clamp_min(sum(queue), 0)"),
         ("sum(produced) - sum(consumed)", "clamp_min(sum(produced) - sum(consumed), 0)"),
         ("predict_linear(queue[5m], 60) # soon", "clamp_min(predict_linear(queue[5m], 60) # soon\n, 0)"),
         ("deriv(queue[5m])", "clamp_min(deriv(queue[5m]), 0)"),
