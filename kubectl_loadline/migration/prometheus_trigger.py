@@ -33,6 +33,8 @@ class PrometheusMetrics:
         self._remarks = remarks
         self._names = names
         self._labels: set[str] = set()
+        self.labels: dict[str, str] = {}
+        """The names of the metrics by those of their triggers, for triggers that have one."""
         self._described = described
         self.rules: list[Json] = []
         self.backends: list[Json] = []
@@ -64,6 +66,12 @@ class PrometheusMetrics:
                     f"Set it with the --prometheus-* flags, or for its backend{its} in `backends` of the adapter.",
                 )
         return self._metric(index, name, trigger, metadata)
+
+    def new_label(self, wanted: str) -> str:
+        """The name of a metric, with a number if it is taken."""
+        label = unique(wanted, self._labels, separator="-")
+        self._labels.add(label)
+        return label
 
     def _ignores_null_values(self, where: str, metadata: Mapping[str, Any]) -> bool:
         """KEDA's default: without a result, and with NaN, a query is 0 (`ExecutePromQuery`)."""
@@ -105,9 +113,10 @@ class PrometheusMetrics:
                 f"{kind!r} is neither AverageValue nor Value, which KEDA refuses",
             )
         target = {"type": kind, "value" if kind == "Value" else "averageValue": threshold}
-        wanted = dns_label(str(trigger.get("name") or "")) or f"prometheus-{index}"
-        shown = unique(wanted, self._labels, separator="-")
-        self._labels.add(shown)
+        given = str(trigger.get("name") or "")
+        shown = self.new_label(dns_label(given) or f"prometheus-{index}")
+        if given:
+            self.labels[given] = shown
         source: Json = {"metric": {"name": name}, "target": target}
         metric: Json = {"type": "External", "name": shown, "external": source}
         if self._described is not None:

@@ -16,6 +16,7 @@ from kubectl_loadline.migration.conversion import (
 )
 from kubectl_loadline.migration.cron_trigger import schedules
 from kubectl_loadline.migration.prometheus_trigger import PrometheusMetrics
+from kubectl_loadline.migration.scaling_modifiers import formula_metric
 
 API_VERSION: Final = "keda.sh/v1alpha1"
 
@@ -72,6 +73,7 @@ def from_scaled_object(
             f"{original}: none of its triggers ({_types(given)}) has a counterpart. Leave it to KEDA, or "
             "export the value to Prometheus and use a metric of it"
         )
+    _add_formula(given, metrics, prometheus, remarks)
     spec: Json = {"mode": "DryRun"} if dry_run else {}
     bounds = _bounds(given, metrics, remarks)
     if suspension := _suspension(
@@ -136,6 +138,23 @@ def _metrics(
     return found
 
 
+def _add_formula(
+    spec: Mapping[str, Any], metrics: list[Json], prometheus: PrometheusMetrics, remarks: Remarks
+) -> None:
+    """In KEDA, a formula replaces all triggers other than cpu and memory (`getScaledObjectMetricSpecs`)."""
+    modifiers = (spec.get("advanced") or {}).get("scalingModifiers")
+    if not modifiers:
+        return
+    label = prometheus.new_label("formula")
+    formula = formula_metric(modifiers, label=label, triggers=prometheus.labels, remarks=remarks)
+    if formula is None:
+        return
+    for metric in filter(_can_start, metrics):
+        metric["use"] = "Input"
+        metric.pop("activationValue", None)
+    metrics.append(formula)
+
+
 def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
     metadata = trigger.get("metadata") or {}
     kind = trigger.get("metricType") or metadata.get("type") or "Utilization"
@@ -169,7 +188,7 @@ def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) 
         "minReplicas": least,
         "maxReplicas": remarks.integer("spec.maxReplicaCount", most),
     }
-    if least == 0 and not any(map(_is_from_prometheus, metrics)):
+    if least == 0 and not any(map(_can_start, metrics)):
         bounds["minReplicas"] = 1
         _remark_zero(spec, remarks)
     elif least == 0:
@@ -308,12 +327,13 @@ def _add_fallback(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Rem
                 "Add `fallback` to the metrics.",
             )
             return
-    for metric in filter(_is_from_prometheus, metrics):
+    for metric in filter(_can_start, metrics):
         metric["fallback"] = fallback
 
 
-def _is_from_prometheus(metric: Json) -> bool:
-    return metric["type"] in ("External", "Object")
+def _can_start(metric: Json) -> bool:
+    """Whether it scales, and can be read at zero replicas."""
+    return metric["type"] in ("External", "Object", "Formula") and metric.get("use") != "Input"
 
 
 def _suspension(
@@ -365,10 +385,4 @@ def _read_advanced(spec: Mapping[str, Any], into: Json, remarks: Remarks) -> Non
             "spec.advanced.restoreToOriginalReplicaCount",
             "deleting a LoadAutoscaler leaves the replica count as it is",
             "Set it to false in the ScaledObject before you delete that, or KEDA scales the target to its original count.",
-        )
-    if advanced.get("scalingModifiers"):
-        remarks.add(
-            "spec.advanced.scalingModifiers",
-            "the formula is omitted, so each metric proposes replicas and the largest proposal wins",
-            "Add a metric of type Formula, and set use: Input in the others.",
         )

@@ -5,6 +5,7 @@ The API server fills in a HorizontalPodAutoscaler's `behavior`; a custom resourc
 
 import math
 import sys
+from collections.abc import Sequence
 
 import msgspec
 
@@ -16,6 +17,7 @@ from scaler.api.autoscaler import (
     AutoscalerSpec,
     Behavior,
     MetricSourceType,
+    MetricSpec,
     ScalingPolicy,
     ScalingPolicySelect,
     ScalingPolicyType,
@@ -62,12 +64,16 @@ def policy_of(spec: AutoscalerSpec, settings: Settings) -> Policy:
         ),
         pod_level_resources=settings.pod_level_resources,
         scale_to_zero=settings.scales_to_zero,
-        has_metric_at_zero=any(
-            metric.type in _MEASURED_WITHOUT_PODS and not metric.is_input
-            for metric in spec.metrics or ()
-        ),
+        has_metric_at_zero=_has_metric_at_zero(spec.metrics or ()),
         is_dry_run=spec.mode == Mode.DRY_RUN,
     )
+
+
+def _has_metric_at_zero(metrics: Sequence[MetricSpec]) -> bool:
+    """Whether one that scales is measured, or computed from one that is, without pods."""
+    measured = [each for each in metrics if each.type in _MEASURED_WITHOUT_PODS]
+    computed = [each for each in metrics if each.is_computed]
+    return any(not each.is_input for each in (*measured, *computed)) and bool(measured)
 
 
 def _given(seconds: int | None, flag_seconds: float) -> float:

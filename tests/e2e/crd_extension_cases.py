@@ -110,6 +110,13 @@ ACCEPTED = {
     "fallback to zero replicas": fallback(type="Replicas", replicas=0),
     "fallback LastValue": fallback(type="LastValue", lastValueMaxAgeSeconds=3600),
     "an activation value": spec(minReplicas=0, metrics=[{**AVERAGE, "activationValue": "5"}]),
+    "zero with a formula of an input that has a value at zero": spec(
+        minReplicas=0,
+        metrics=[
+            {**AVERAGE, "use": "Input"},
+            {**formula()["metrics"][1], "activationValue": "5"},
+        ],
+    ),
     "an activation value of a cpu": spec(
         minReplicas=0, metrics=[QUEUE, {**CPU, "activationValue": "50m"}]
     ),

@@ -262,7 +262,7 @@ def test_the_behavior_of_the_hpa_is_kept():
         ({"cooldownPeriod": 864_000}, "spec.cooldownPeriod"),
         ({"fallback": {"failureThreshold": 9999, "replicas": 1}}, "spec.fallback.failureThreshold"),
         ({"advanced": {"restoreToOriginalReplicaCount": True}}, "spec.advanced.restoreToOriginalReplicaCount"),
-        ({"advanced": {"scalingModifiers": {"formula": "a"}}}, "spec.advanced.scalingModifiers"),
+        ({"advanced": {"scalingModifiers": {"formula": "a", "target": "1"}}}, "spec.advanced.scalingModifiers"),
     ],
 )  # fmt: skip
 def test_a_field_without_counterpart_is_reported(spec, field):

@@ -1,10 +1,11 @@
 """The effective settings: the spec's own, else the flags, else what the API server would have filled in."""
 
+import msgspec
 import pytest
 
 from scaler.algorithm.effective_policy import policy_of
 from scaler.algorithm.settings import Settings
-from scaler.api.autoscaler import Behavior, ScalingRules
+from scaler.api.autoscaler import Behavior, FormulaMetricSource, MetricSpec, ScalingRules
 from scaler.api.extension_spec import PodReadiness
 from tests.unit.scaler.objects import (
     at_most,
@@ -82,6 +83,28 @@ def test_a_direction_may_have_its_own_tolerance(behavior, settings, down, up):
 )
 def test_only_metrics_of_something_else_than_pods_have_a_value_at_zero(metric, expected):
     assert policy_of(spec(metric), FLAGS).has_metric_at_zero is expected
+
+
+FORMULA = MetricSpec(
+    type="Formula", name="load", formula=FormulaMetricSource(expression="x", target=average("1"))
+)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        pytest.param((external(average("1")), FORMULA), True, id="of an External metric"),
+        pytest.param((of_object(average("1")), FORMULA), True, id="of an Object metric"),
+        pytest.param((of_pods(average("1")), FORMULA), False, id="of a Pods metric"),
+        pytest.param((external(average("1")),), False, id="an input without a formula"),
+    ],
+)
+def test_a_formula_has_a_value_at_zero_if_one_of_its_metrics_may_have_one(metrics, expected):
+    inputs = [
+        each if each.formula else msgspec.structs.replace(each, name="x", use="Input")
+        for each in metrics
+    ]
+    assert policy_of(spec(*inputs), FLAGS).has_metric_at_zero is expected
 
 
 def test_a_missing_minimum_is_one():
