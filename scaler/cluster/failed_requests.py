@@ -18,7 +18,11 @@ _GENERIC_MESSAGES: dict[int, str] = {
 }
 
 # For 403, 406 and 415 client-go quotes the server's text, which names the missing right or the accepted types.
-_QUOTED_CODES = (403, 406, 415)
+NOT_ACCEPTABLE = 406
+_QUOTED_CODES = (403, NOT_ACCEPTABLE, 415)
+_NOT_ACCEPTABLE_MESSAGE = (
+    "the server was unable to respond with a content type that the client supports"
+)
 
 
 def worded(
@@ -37,7 +41,8 @@ def _generic_message(error: StatusError) -> str:
     if known is not None:
         return known
     if error.code in _QUOTED_CODES:
-        return error.text
+        is_empty = error.code == NOT_ACCEPTABLE and error.text in ("", "unknown")
+        return _NOT_ACCEPTABLE_MESSAGE if is_empty else error.text
     if error.code >= 500:
         text = go_quote(error.text)
         return f"an error on the server ({text}) has prevented the request from succeeding"

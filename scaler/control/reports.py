@@ -42,6 +42,8 @@ class Reports:
         if self._must_write(record, outcome):
             failure = await self._write_status(record, autoscaler, outcome)
             if failure:
+                if outcome.error:
+                    self.log(record, autoscaler.key, outcome.error)
                 outcome = msgspec.structs.replace(
                     outcome, error=failure, error_class=ErrorClass.INTERNAL
                 )
@@ -67,10 +69,14 @@ class Reports:
         try:
             await self._put_status(record, autoscaler, outcome.status, outcome.memory)
         except (StatusError, Unavailable) as error:
-            message = worded(error, verb="put", resource=self._kind.plural, name=name)
+            message = self._worded(error, name)
             self.emit(record, autoscaler, (warning("FailedUpdateStatus", message),))
             return f"failed to update status for {name}: {message}"
         return None
+
+    def _worded(self, error: StatusError | Unavailable, name: str) -> str:
+        kind = self._kind
+        return worded(error, verb="put", resource=kind.plural, group=kind.group, name=name)
 
     async def _put_status(
         self, record: Record, autoscaler: Autoscaler, status: AutoscalerStatus, memory: AnyMemory
@@ -119,7 +125,7 @@ class Reports:
             body = await self._put_status(record, autoscaler, unchanged, decision.memory)
         except (StatusError, Unavailable) as error:
             name = autoscaler.metadata.name
-            return autoscaler, worded(error, verb="put", resource=self._kind.plural, name=name)
+            return autoscaler, self._worded(error, name)
         metadata = msgspec.structs.replace(
             autoscaler.metadata, resource_version=written_version(body, autoscaler)
         )

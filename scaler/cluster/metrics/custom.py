@@ -7,6 +7,7 @@ k8s.io/metrics: paths, parameters, the choice of the version, and the wording of
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from urllib.parse import quote
 
 import msgspec
@@ -120,9 +121,9 @@ def _chosen(groups: tuple[_Group, ...]) -> str:
 
 
 def group_of(described: CrossVersionObjectReference) -> str:
-    """The API group; empty for the core group."""
-    group, slash, _ = described.api_version.partition("/")
-    return group if slash else ""
+    """The API group; empty for the core group, and for what is not `group/version`, as schema.FromAPIVersionAndKind."""
+    group, *version = described.api_version.split("/")
+    return group if len(version) == 1 else ""
 
 
 def is_namespace(described: CrossVersionObjectReference) -> bool:
@@ -177,6 +178,9 @@ class CustomMetrics:
         if is_namespace(described):
             resource, name = OF_NAMESPACE, metric
         else:
+            # Without the API, that is the cause, and not a kind that is unknown, too (`getPreferredClient` comes first).
+            with suppress(StatusError, Unavailable):
+                await self._version.get()
             resource = await self._resource(group_of(described), described.kind)
             name = described.name
         path = object_path(namespace, resource, described.name, metric)

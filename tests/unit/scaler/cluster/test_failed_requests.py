@@ -24,6 +24,13 @@ REQUEST = "(get pods.metrics.k8s.io)"
             id="a server error",
         ),
         pytest.param(403, b"you may not", f"you may not {REQUEST}", id="403 quotes the server"),
+        pytest.param(406, b"only protobuf", f"only protobuf {REQUEST}", id="406 quotes the server"),
+        pytest.param(
+            406,
+            b"",
+            f"the server was unable to respond with a content type that the client supports {REQUEST}",
+            id="406 without a text",
+        ),
         pytest.param(
             418,
             b"short and stout",

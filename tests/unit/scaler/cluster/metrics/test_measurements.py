@@ -278,6 +278,22 @@ def generic(code: int) -> Exception:
             id="unknown kind",
         ),
         pytest.param(
+            of_object("Thing", "example.com/v1"),
+            "/apis",
+            b'{"groups": []}',
+            "unable to fetch metrics from custom metrics API: "
+            "no custom metrics API (custom.metrics.k8s.io) registered",
+            id="unknown kind, and no custom metrics API",
+        ),
+        pytest.param(
+            of_object("Ingress", "networking.k8s.io/v1/b"),
+            "/unused",
+            b"",
+            "unable to fetch metrics from custom metrics API: unable to map kind Ingress "
+            'to resource: no matches for kind "Ingress" in group ""',
+            id="an apiVersion with two slashes, as schema.FromAPIVersionAndKind reads it",
+        ),
+        pytest.param(
             external(),
             f"{EXTERNAL}/queue",
             b'{"items": null}',
