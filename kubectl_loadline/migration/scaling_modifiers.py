@@ -26,9 +26,11 @@ def formula_metric(
     try:
         named = {each.name for each in parse(expression).metrics}
     except InvalidFormulaError as error:
-        return _omitted(f"{expression!r}, {error}", remarks)
+        _remark(f"{expression!r}, {error}", remarks)
+        return None
     if unknown := sorted(named - set(triggers.values())):
-        return _omitted(f"no trigger of type prometheus has the name {', '.join(unknown)}", remarks)
+        _remark(f"no trigger of type prometheus has the name {', '.join(unknown)}", remarks)
+        return None
     kind = modifiers.get("metricType") or "AverageValue"
     if kind not in ("AverageValue", "Value"):
         raise remarks.unconvertible(
@@ -49,7 +51,7 @@ def _quoted(name: str) -> str:
     return f"'{name}'" if "-" in name else name
 
 
-def _omitted(problem: str, remarks: Remarks) -> None:
+def _remark(problem: str, remarks: Remarks) -> None:
     remarks.add(
         FIELD,
         f"the formula is omitted ({problem}), so each metric proposes replicas and the largest proposal wins",

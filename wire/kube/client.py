@@ -112,11 +112,8 @@ class KubeClient(Writer):
         watch after `timeout_seconds`; one that is silent for longer than that is considered dead.
         """
         query = {**(params or {}), "watch": "true", "timeoutSeconds": str(int(timeout_seconds))}
-        timeout = aiohttp.ClientTimeout(
-            total=None,
-            sock_connect=CONNECT_TIMEOUT_SECONDS,
-            sock_read=timeout_seconds + CONNECT_TIMEOUT_SECONDS,
-        )
+        silent_seconds_max = timeout_seconds + CONNECT_TIMEOUT_SECONDS
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_SECONDS)
         headers = await self._headers(accept, compressed=False)
         with FailureOf("GET", self.server, path):
             url = request_url(self.server, path, query)
@@ -126,11 +123,12 @@ class KubeClient(Writer):
                 self._watches.session() as session,
                 self._request(session, "GET", url, headers, timeout) as response,
             ):
-                until_response.reschedule(None)
                 if not _is_success(response):
                     raise _refusal(response, await self._body(response))
+                until_response.reschedule(None)
                 on_accepted()
-                async for line in _lines(response.content.iter_any(), self._response_bytes_max):
+                chunks = _each_within(silent_seconds_max, response.content.iter_any())
+                async for line in _lines(chunks, self._response_bytes_max):
                     yield line
 
     async def close(self) -> None:
@@ -320,6 +318,20 @@ def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
         if hasattr(socket, option):
             new.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
     return new
+
+
+async def _each_within(seconds: float, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """Raises `TimeoutError` if the next chunk takes longer.
+
+    `sock_read` of aiohttp does not end a body after bytes that are no chunk, such as the response of a proxy in it.
+    """
+    while True:
+        try:
+            async with asyncio.timeout(seconds):
+                chunk = await anext(chunks)
+        except StopAsyncIteration:
+            return
+        yield chunk
 
 
 async def _lines(chunks: AsyncIterator[bytes], bytes_max: int) -> AsyncIterator[bytes]:
