@@ -25,6 +25,7 @@ from wire.api import kube_json
 from wire.api.meta import ObjectMeta
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Writer
+from wire.process.background_tasks import ended
 from wire.process.problem_log import ProblemLog
 
 log = logging.getLogger(__name__)
@@ -146,8 +147,8 @@ class LeaderElection:
             lost = not working.done()
         finally:
             # The lease is renewed until the work has ended, and released after that.
-            is_cancelled = await _ended(working)
-            is_cancelled |= await _ended(renewing)
+            is_cancelled = await ended(working)
+            is_cancelled |= await ended(renewing)
             self._is_leading = False
             if renewing.cancelled() and not self._is_shared:
                 await self._release()
@@ -285,17 +286,3 @@ class LeaderElection:
 
 def _is_conflict(error: Exception) -> bool:
     return isinstance(error, StatusError) and error.code == 409
-
-
-async def _ended(task: asyncio.Future[None]) -> bool:
-    """Cancel and wait; the result is left to the caller. Whether the caller was cancelled meanwhile: the task has ended all the same."""
-    task.cancel()
-    is_cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            is_cancelled = True
-    if not task.cancelled():
-        task.exception()
-    return is_cancelled

@@ -20,6 +20,9 @@ FORWARD_SECONDS_MIN = 1.0
 # what the first one wrote.
 PAUSE_PERIODS_MIN = 0.05
 
+# Due times in the heap for each key.
+OUTDATED_RATIO_MAX = 4
+
 
 class _Entry:
     """One key. It is due, or processed, or both are over; then the queue has no entry."""
@@ -198,6 +201,14 @@ class WorkQueue:
     def _set_due(self, key: str, entry: _Entry, due_seconds: float) -> None:
         entry.due_seconds = due_seconds
         heapq.heappush(self._heap, (due_seconds, key))
+        if len(self._heap) > OUTDATED_RATIO_MAX * len(self._entries):
+            # A key with a long period that is brought forward each second leaves a due time each second.
+            self._heap = [
+                (each.due_seconds, name)
+                for name, each in self._entries.items()
+                if not each.is_processed
+            ]
+            heapq.heapify(self._heap)
 
     def _set_due_once(self, key: str, entry: _Entry, due_seconds: float) -> None:
         """Earlier than in the order of reconciles."""

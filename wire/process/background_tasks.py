@@ -45,7 +45,26 @@ class BackgroundTasks:
         self.failed.set()
 
 
+async def ended(*tasks: asyncio.Future[Any]) -> bool:
+    """Cancel tasks and wait for their ends; the results are left to the caller.
+
+    Whether the caller was cancelled meanwhile: they have ended all the same, and were not interrupted while they did.
+    """
+    for task in tasks:
+        task.cancel()
+    is_cancelled = False
+    while not all(task.done() for task in tasks):
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            is_cancelled = True
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()
+    return is_cancelled
+
+
 async def stopped(task: asyncio.Task[None]) -> None:
-    """Cancel a task and wait for its end, however it ends."""
-    task.cancel()
-    await asyncio.wait({task})
+    """Cancel a task and wait for its end, however it ends, also if the caller is cancelled meanwhile."""
+    if await ended(task):
+        raise asyncio.CancelledError

@@ -30,6 +30,13 @@ KEY_NAME = "apiserver.key"
 SELF_SIGNED_DAYS = 365
 # For clients whose clocks are behind.
 BACKDATED = datetime.timedelta(hours=1)
+# What cryptography raises for bytes that are no certificate, or one that it cannot read.
+_UNREADABLE = (
+    ValueError,
+    x509.InvalidVersion,
+    x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
+)
 
 
 class CertificateError(Exception):
@@ -72,7 +79,7 @@ def certificates_in(pem: bytes) -> tuple[Certificate, ...]:
             )
             for each in x509.load_pem_x509_certificates(pem)
         )
-    except ValueError as error:
+    except _UNREADABLE as error:
         raise CertificateError(f"no certificate in PEM could be read: {error}") from error
 
 
@@ -81,7 +88,7 @@ def belong_together(pair: Pair) -> bool:
     try:
         key = serialization.load_pem_private_key(pair.key, password=None)
         certificate = x509.load_pem_x509_certificate(pair.certificate)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    except (*_UNREADABLE, TypeError, UnsupportedAlgorithm):
         return False
     return bool(key.public_key() == certificate.public_key())
 
@@ -153,7 +160,7 @@ class Bundle:
                 pem.replace(b"-----BEGIN", b"\n-----BEGIN")
             )
             self._store = Store(certificates)
-        except ValueError as error:
+        except _UNREADABLE as error:
             raise CertificateError(f"no CA certificate in PEM could be read: {error}") from error
         self.source = pem
         # Serialized again, so that OpenSSL reads the same certificates.
@@ -179,7 +186,7 @@ class Bundle:
             )
             verifier.verify(leaf, intermediates)
             return _identity(leaf)
-        except (VerificationError, ValueError) as error:
+        except (VerificationError, *_UNREADABLE) as error:
             raise CertificateError(f"the client certificate is not valid: {error}") from error
 
 

@@ -241,6 +241,8 @@ class MemoryStore:
             changed = [each for each in self._objects.values() if each.is_changed]
             problem: str | None = None
             for stored in [each for each in changed if self._may_write(each.watched_namespace)]:
+                if self._objects.get(stored.metadata.name) is not stored:
+                    continue  # Given up while another one was written, and perhaps read again.
                 try:
                     await self._flush_one(stored)
                 except (StatusError, Unavailable, msgspec.DecodeError) as error:

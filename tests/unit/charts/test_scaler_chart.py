@@ -107,7 +107,9 @@ def test_in_place_of_the_built_in_controller_the_scaler_stores_its_memories_in_i
 ):
     rendered = scaler.render({"watch": "horizontalpodautoscalers"})
     role = rendered.one("Role", ":memory")
-    assert permissions(role) == granted("loadline.io", "scalingmemories", "get list create update delete")
+    assert permissions(role) == granted(
+        "loadline.io", "scalingmemories", "get list create update delete"
+    )
     assert role["metadata"]["namespace"] == rendered.one("Deployment")["metadata"]["namespace"]
     assert all(
         not each["metadata"]["name"].endswith(":memory") for each in scaler.render().of("Role")

@@ -32,7 +32,7 @@ class ApiServer:
         self.refused: set[str] = set()
         self.silent: set[str] = set()
         self.requests: Queue[Request] = Queue()
-        self.events: dict[str, Queue[object]] = {}
+        self._events: dict[str, Queue[object]] = {}
         self._stopped = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -45,7 +45,7 @@ class ApiServer:
 
     def __exit__(self, *_: object) -> None:
         self._stopped.set()
-        for events in self.events.values():
+        for events in self._events.values():
             events.put(None)
         self._server.shutdown()
         self._server.server_close()
@@ -60,7 +60,7 @@ class ApiServer:
             self._stopped.wait()
             return
         if query.get("watch") == "true":
-            self._stream(handler, self.events.setdefault(address.path, Queue()))
+            self._stream(handler, self.events(address.path))
             return
         code, document = 200, self.documents.get(address.path)
         if address.path in self.refused:
@@ -73,6 +73,10 @@ class ApiServer:
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
+
+    def events(self, path: str) -> Queue[object]:
+        """What a watch of this path sends, also one that has not begun yet."""
+        return self._events.setdefault(path, Queue())
 
     def received(self) -> list[Request]:
         """Every request so far."""

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from kubectl_loadline.program import main
+from tests.deadline import DEADLINE_SECONDS
 from tests.unit.kubectl_loadline.api_server import (  # fmt: skip
     HPAS,
     LAS,
@@ -262,16 +263,18 @@ def test_watch_prints_each_change_and_ends_with_ctrl_c(shop, arguments, path):
     environment = {**os.environ, "KUBECONFIG": str(shop.kubeconfig)}
     command = [sys.executable, "-m", "kubectl_loadline.program", "status", "-w", *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    changed = {**autoscaler("web", resourceVersion="8")}
+    changed["status"] = {**changed["status"], "desiredReplicas": 7}
     with subprocess.Popen(command, env=environment, start_new_session=True, **pipes) as process:
-        assert next(each for each in process.stdout if each.startswith("la/web"))
-        changed = {**autoscaler("web", resourceVersion="8")}
-        changed["status"] = {**changed["status"], "desiredReplicas": 7}
-        while path not in shop.events:
-            shop.requests.get(timeout=60)
-        shop.events[path].put({"type": "MODIFIED", "object": changed})
-        assert next(process.stdout).split()[:6] == ["la/web", "Deployment/web", "1", "9", "3", "7"]  # fmt: skip
-        shop.events[path].put({"type": "DELETED", "object": changed})
-        assert next(process.stdout).endswith("it was deleted\n")
-        process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60) == ("", "")
+        try:
+            assert next(each for each in process.stdout if each.startswith("la/web"))
+            shop.events(path).put({"type": "MODIFIED", "object": changed})
+            shown = next(process.stdout).split()[:6]
+            assert shown == ["la/web", "Deployment/web", "1", "9", "3", "7"]
+            shop.events(path).put({"type": "DELETED", "object": changed})
+            assert next(process.stdout).endswith("it was deleted\n")
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=DEADLINE_SECONDS) == ("", "")
+        finally:
+            process.kill()
     assert process.returncode == 130

@@ -1,5 +1,7 @@
 """Which client certificates are valid, by the rules of Go's crypto/x509."""
 
+import base64
+import contextlib
 import datetime
 
 import pytest
@@ -8,7 +10,15 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from wire.serving.certificates import Bundle, CertificateError, own_names, self_signed
+from wire.serving.certificates import (
+    Bundle,
+    CertificateError,
+    Pair,
+    belong_together,
+    certificates_in,
+    own_names,
+    self_signed,
+)
 
 NOW = datetime.datetime(2030, 1, 1, tzinfo=datetime.UTC)
 DAY = datetime.timedelta(days=1)
@@ -123,3 +133,35 @@ def test_a_self_signed_pair_names_this_machine():
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert "localhost" in names.get_values_for_type(x509.DNSName)
     assert certificate.not_valid_before_utc < NOW < certificate.not_valid_after_utc
+
+
+def pem_of(der):
+    return (
+        b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(der) + b"-----END CERTIFICATE-----\n"
+    )
+
+
+def unreadable():
+    """What cryptography refuses with exceptions that are no ValueErrors."""
+    pair = self_signed(["a"])
+    der = x509.load_pem_x509_certificate(pair.certificate).public_bytes(serialization.Encoding.DER)
+    extended_key_usage, basic_constraints = bytes.fromhex("0603551d25"), bytes.fromhex("0603551d13")
+    return {
+        "a version that does not exist": der.replace(b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x07", 1),
+        "an extension twice": der.replace(extended_key_usage, basic_constraints, 1),
+        "a name of an unknown type": der.replace(b"\x82\x01a", b"\xa3\x01a", 1),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", unreadable())
+def test_a_certificate_that_cannot_be_read_is_an_error_of_that_certificate(root, name):
+    """A published bundle may have one: it must not end the program."""
+    der = unreadable()[name]
+    pem = pem_of(der)
+    with pytest.raises(CertificateError):
+        certificates_in(pem)
+    with pytest.raises(CertificateError):
+        root.bundle.identify((der,), now=NOW)
+    assert not belong_together(Pair(pem, self_signed(["a"]).key))
+    with contextlib.suppress(CertificateError):
+        Bundle(pem)

@@ -372,3 +372,29 @@ async def test_what_was_listed_before_a_shard_was_claimed_again_is_not_used():
     server.get = slow
     await read(store, {"u1": "shop"}, SHOP)
     assert store.history("u1") == history(4)
+
+
+async def test_a_write_that_was_delayed_does_not_replace_what_another_replica_has_stored_meanwhile():
+    """The shard was given up, and claimed again, while the object of another one was written."""
+    server = Server()
+    owned = {"bank", "shop"}
+    store = over(server, may_write=owned.__contains__, watches=lambda _: True)
+    await read(store, {})
+    for namespace, uid in (("bank", "u2"), ("shop", "u1")):
+        store.put(namespace, uid, history(3), is_urgent=False)
+    server.is_hanging = True
+    flushing = asyncio.create_task(store.flush())
+    await asyncio.sleep(0)
+    assert server.waiting == 1, "the object of bank"
+    server.is_hanging = False
+    owned.remove("shop")
+    store.forget(SHOP)
+    other = await started(server)
+    other.put("shop", "u1", history(9), is_urgent=False)
+    await other.flush()
+    owned.add("shop")
+    await read(store, {"u1": "shop"}, SHOP)
+    server.go_on.set()
+    await flushing
+    assert server.objects["shop"]["histories"]["u1"]["replicas"] == 9
+    assert server.uids() == {"bank": ["u2"], "shop": ["u1"]}

@@ -25,7 +25,7 @@ class Work:
         self.shards = set()
         self.continued = set()
         self.drain_seconds = drain_seconds
-        self.is_running = False
+        self.is_running = self.is_interrupted = False
         self.may_begin = asyncio.Event()
         self.may_begin.set()
 
@@ -34,7 +34,11 @@ class Work:
         try:
             await asyncio.Event().wait()
         finally:
-            await virtual_time.passes(self.drain_seconds)
+            try:
+                await virtual_time.passes(self.drain_seconds)
+            except asyncio.CancelledError:
+                self.is_interrupted = True
+                raise
             self.is_running = False
             self.shards.clear()
 

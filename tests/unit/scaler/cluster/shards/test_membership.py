@@ -1,6 +1,7 @@
 """Replicas that share the shards: each shard has one owner, and soon another one."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -314,5 +315,27 @@ def test_the_largest_difference_to_the_clock_of_another_member_is_known():
         assert 3600 - 2.5 <= b.membership.clock_difference_seconds <= 3600
         assert 3660 - 2.5 <= c.membership.clock_difference_seconds <= 3660
         assert -3660 - 2.5 <= a.membership.clock_difference_seconds <= -3660
+
+    virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize("after_seconds", [10.0 + number / 4 for number in range(8)])
+def test_a_member_that_has_lost_its_lease_finishes_its_reconciles_before_it_joins_again(
+    after_seconds,
+):
+    """The loss is noticed twice while they end: from the Leases of all members, and when its own is renewed."""
+
+    async def scenario():
+        server = LeaseServer()
+        a = Replica(server, "a", drain_seconds=3)
+        await virtual_time.passes(after_seconds)
+        assert_shared(a)
+        lease = json.loads(json.dumps(server.leases["scaler-member-0"]))
+        lease["spec"]["holderIdentity"] = "another"
+        server.store(lease)
+        await virtual_time.passes(2 * TIMES.retry_seconds + 3)
+        assert not a.work.is_interrupted
+        await virtual_time.passes(TAKE_OVER_SECONDS + TIMES.lease_seconds)
+        assert_shared(a)
 
     virtual_time.run(scenario())
