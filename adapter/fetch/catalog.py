@@ -139,9 +139,14 @@ class DiscoveredCatalog:
             for selection in self.listings:
                 group.create_task(self._follow(selection))
 
+    @property
+    def was_tried(self) -> bool:
+        """Whether every selection was listed once, or failed once."""
+        return all(each.attempts for each in self.listings.values())
+
     async def tried(self) -> None:
-        """Wait until every selection was listed once, or failed once."""
-        if not all(each.attempts for each in self.listings.values()):
+        """Wait until it `was_tried`."""
+        if not self.was_tried:
             await self._tried.wait()
 
     async def rebuild(self) -> None:

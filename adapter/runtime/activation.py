@@ -13,7 +13,7 @@ from adapter.answer import ActiveConfiguration, Answers
 from adapter.config import ConfigError, ConfigProblem, Configuration, ProblemCode
 from adapter.fetch.catalog import DiscoveredCatalog, Times
 from adapter.fetch.prometheus import Backends, PrometheusClient
-from adapter.model import Backend, BackendRef, ResourceMapping
+from adapter.model import Backend, BackendRef, NamedRule, ResourceMapping
 from adapter.wide.plans import WidePlans
 from wire.api import custom_metrics, external_metrics, resource_metrics
 from wire.process.background_tasks import BackgroundTasks
@@ -60,6 +60,8 @@ class ConfigurationActivator:
         self._sleep = sleep
         self._listing: asyncio.Task[None] | None = None
         self._resource_changes = 0
+        self._has_been_ready = False
+        self._serves_unlisted = False
         self.catalog = catalog
 
     async def activate(self, configuration: Configuration) -> None:
@@ -107,7 +109,22 @@ class ConfigurationActivator:
         self._resource_changes += 1
         await self.catalog.rebuild()
 
+    @property
+    def problem(self) -> str | None:
+        """Why nothing can be served yet. None as soon as something could be served once, whatever fails afterwards.
+
+        Without any series, metrics that need none are served when each selection was tried.
+        """
+        if self._has_been_ready or (self._serves_unlisted and self.catalog.was_tried):
+            return None
+        return self.catalog.problem
+
     def _swap(self, configuration: Configuration, catalog: DiscoveredCatalog) -> None:
+        if self._listing:
+            self._has_been_ready = self.problem is None
+        self._serves_unlisted = bool(configuration.resource_rules) or any(
+            isinstance(each, NamedRule) for each in configuration.rules
+        )
         self.catalog = catalog
         catalog.publish()
         self._answers.active = ActiveConfiguration(

@@ -134,7 +134,7 @@ class _Server:
         activator = self._parts.activator
         return (
             Check("cluster-resources", self._resources_problem),
-            Check("discovery", lambda: activator.catalog.problem),
+            Check("discovery", lambda: activator.problem),
             Check("objects", lambda: self._parts.objects.problem, informs=True),
             Check("rules", lambda: activator.catalog.failures, informs=True),
             Check("configuration", lambda: self._reloader.problem, informs=True),

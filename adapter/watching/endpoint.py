@@ -83,10 +83,13 @@ class MetricStreams:
 
     async def close(self) -> None:
         """End every stream, so that its client connects to another replica at once."""
-        for each in tuple(self._open):
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(1.0):
-                    await each.close(code=1001, message=b"the adapter stops")
+        await asyncio.gather(*map(self._close, tuple(self._open)))
+
+    @staticmethod
+    async def _close(socket: web.WebSocketResponse) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await socket.close(code=1001, message=b"the adapter stops")
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         if len(self._open) >= STREAMS_MAX:

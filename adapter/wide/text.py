@@ -29,10 +29,11 @@ from adapter.wide.regrouping import keeping
 from wire.api.labels import Operator, Requirement, Selector
 from wire.api.quoting import go_quote
 
-_ANY_VALUE: Final = "loadline-any-value"
+# No value of a label selector contains such brackets.
+_ANY_VALUE: Final = "<any value>"
 """Stands for a value that a narrow query matches."""
-_ANY_NAMES: Final = "loadline-any-name|loadline-another-name"
-_NAMESPACES: Final = "loadline-namespaces"
+_ANY_NAMES: Final = "<any name>|<another name>"
+_NAMESPACES: Final = "<namespaces>"
 """Stands for the namespaces of a wide query."""
 
 REQUIREMENTS_MAX: Final = 32

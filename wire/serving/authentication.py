@@ -274,8 +274,12 @@ async def _review(reviewer: Writer, token: str, own_audiences: frozenset[str]) -
 
 
 def _with_group(user: User) -> User:
-    """Add `system:authenticated`, unless the proxy already set one of the two groups."""
-    if AUTHENTICATED_GROUP in user.groups or UNAUTHENTICATED_GROUP in user.groups:
+    """Add `system:authenticated`, as AuthenticatedGroupAdder: not for the anonymous user, and not beside one of the two groups."""
+    if (
+        user.name == ANONYMOUS
+        or AUTHENTICATED_GROUP in user.groups
+        or UNAUTHENTICATED_GROUP in user.groups
+    ):
         return user
     return msgspec.structs.replace(user, groups=(*user.groups, AUTHENTICATED_GROUP))
 

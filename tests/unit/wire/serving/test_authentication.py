@@ -59,6 +59,14 @@ async def test_a_user_of_the_front_proxy_without_groups_is_authenticated_all_the
     assert json.loads(body)["groups"] == ["system:authenticated"]
 
 
+async def test_the_anonymous_user_of_the_front_proxy_is_not_authenticated(serve, world):
+    """As AuthenticatedGroupAdder of k8s.io/apiserver."""
+    served = await serve()
+    headers = {"X-Remote-User": "system:anonymous"}
+    _, body = await served.get("/who", pair=world.proxies.client("front-proxy"), headers=headers)
+    assert json.loads(body)["groups"] == []
+
+
 async def test_the_headers_of_other_clients_are_ignored(serve, world):
     served = await serve()
     assert await name_of(served, headers=PROXIED) == (200, "system:anonymous")
