@@ -56,4 +56,6 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
         """`now_seconds` by the clock that has given the samples their times. `ahead_seconds`: how far ahead it is if this does not tell."""
         if self.clock_seconds is None:
             return now_seconds + ahead_seconds
-        return self.clock_seconds + now_seconds - self.evaluated_at_seconds
+        # Prometheus has read its clock before it evaluated, and `evaluated_at_seconds` is when its response had arrived.
+        sent_at_seconds = self.evaluated_at_seconds - self.cost.seconds
+        return self.clock_seconds + now_seconds - sent_at_seconds

@@ -8,6 +8,7 @@ from adapter.config.signal_block import DISCOVERED_CUSTOM
 from adapter.config.signal_block import NAMED as OF_NAMED
 from adapter.model import (
     PODS,
+    Cost,
     CustomMetricRequest,
     DiscoveryRule,
     ExternalMetricRequest,
@@ -328,3 +329,21 @@ async def test_a_positive_value_of_a_named_metric_is_never_zero(kind, value, def
     else:
         [item] = (await requested.external(external())).items
     assert item.value == served
+
+
+@pytest.mark.parametrize(("age_seconds", "code"), [(59.0, 200), (61.0, 500)])
+async def test_the_time_that_a_query_took_is_part_of_the_age_of_its_samples(age_seconds, code):
+    """Prometheus reads its clock before it evaluates."""
+    kept = contract(stale_after_seconds=60.0)
+    rule = NamedRule(path="metrics[0]", name="queue", query="sum(jobs)", contract=kept)
+    taken = 'max by () (timestamp({__name__="jobs"}))'
+    value = vector(({}, 7.0), at_seconds=975.0)
+    slow = {"evaluated_at_seconds": 1_000.0, "cost": Cost(seconds=25.0)}
+    value = msgspec.structs.replace(value, **slow)
+    ages = vector(({}, 1_000.0 - age_seconds), at_seconds=975.0)
+    prometheus = FakePrometheus({"sum(jobs)": value, taken: ages})
+    requested = answers(prometheus, FakeCatalog({}, {"queue": Offer(rule)}))
+    if code == 200:
+        assert (await requested.external(external())).items
+    else:
+        assert (await refusal(requested.external(external()))).code == code
