@@ -60,7 +60,7 @@ class Decisions:
     ) -> LastDecision:
         """Decide. The metrics are read, unless those of the same pods have just been `measured`. `now` in Unix seconds.
 
-        No response is shared whose request was sent before `since_seconds`, by the monotonic clock.
+        No response is used that was requested or confirmed before `since_seconds`, by the monotonic clock.
         """
         observed = Observed(
             autoscaler=autoscaler,

@@ -113,7 +113,7 @@ class Measurements:
     ) -> "MetricReads":
         """What to read for the metrics of a spec. `period_seconds` limits their age and the time to read them.
 
-        Responses to requests that were sent before `since_seconds`, by the monotonic clock, are not shared.
+        Nothing is used that was requested or confirmed before `since_seconds`, by the monotonic clock.
         """
         # A request that several autoscalers share must not take longer than one of them without a period waits.
         shorter = self._period_seconds
@@ -124,7 +124,7 @@ class Measurements:
             tuple(request_of(namespace, metric, pod_selector) for metric in metrics),
             ages=Ages(
                 fresh_seconds=_fresh_seconds(shorter),
-                streamed_seconds=_streamed_seconds(shorter),
+                streamed_seconds=min(_streamed_seconds(shorter), self._monotonic() - since_seconds),
                 fresh_since_seconds=since_seconds,
             ),
             deadline_seconds=_deadline_seconds(shorter),

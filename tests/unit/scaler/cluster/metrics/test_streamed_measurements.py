@@ -202,6 +202,32 @@ def test_without_a_confirmation_the_metric_is_requested_at_once():
     virtual_time.run(scenario())
 
 
+@pytest.mark.parametrize("is_confirmed_since", [False, True])
+def test_a_value_from_before_the_target_was_scaled_is_requested_again(is_confirmed_since):
+    """With a target of type Value, an old value and the new count of replicas would count the load twice."""
+
+    async def scenario() -> None:
+        world = World()
+        world.open()
+        await world.read("external")
+        await with_round(world, "external")
+        world.gets()
+        world.seconds += 0.5
+        scaled_at_seconds = world.seconds
+        world.seconds += 0.1
+        world.set("external", 3)
+        if is_confirmed_since:
+            world.round()
+        reads = world.streamed.reads(
+            "shop", [world.spec("external")], PODS, since_seconds=scaled_at_seconds
+        )
+        found = [each.reading for each in await reads.read()]
+        assert found == [ExternalValues((3000,))]
+        assert world.gets() == ([] if is_confirmed_since else [METRICS["external"][1]])
+
+    virtual_time.run(scenario())
+
+
 def test_a_streamed_failure_is_worded_like_that_of_a_get():
     async def scenario() -> None:
         world = World()
