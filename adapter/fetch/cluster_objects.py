@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -22,9 +23,9 @@ from adapter.fetch.label_index import LabelIndex
 from adapter.model import PODS, GroupResource, KubeObject
 from wire.api import kube_json
 from wire.api.labels import Selector
-from wire.api.meta import ListMeta
 from wire.api.status import StatusError, Unavailable
 from wire.kube.cache import PAGE_SIZE, WatchCache
+from wire.kube.list_and_watch import pages
 from wire.kube.mapping import Resource
 from wire.kube.metadata_only import METADATA_LIST, PartialObject
 from wire.kube.requests import Watcher
@@ -191,19 +192,10 @@ class WatchedObjects:
 
     async def _pages(self, path: str, selectors: dict[str, str]) -> Sequence[PartialObject]:
         found: list[PartialObject] = []
-        params = {**selectors, "limit": str(PAGE_SIZE)}
-        while True:
-            body = await self._client.get(path, params, accept=METADATA_LIST)
-            page = kube_json.decode(body, _Page)
-            found += page.items
-            if not page.metadata.continue_:
-                return found
-            params = {**params, "continue": page.metadata.continue_}
-
-
-class _Page(msgspec.Struct, frozen=True):
-    metadata: ListMeta = ListMeta()
-    items: tuple[PartialObject, ...] = ()
+        get = partial(self._client.get, path, accept=METADATA_LIST)
+        async for page in pages(get, selectors, PAGE_SIZE):
+            found += (kube_json.decode(each, PartialObject) for each in page.items)
+        return found
 
 
 def _found_bytes(selector: Selector, found: Sequence[KubeObject]) -> int:

@@ -217,9 +217,11 @@ class LeaderElection:
             is_held_together = self._is_shared and self.holder == self.identity
             if after is None or before is None or not is_held_together:
                 return False
-            # Another one renewed it, after this one began to read.
-            self._observed.written(after, started_seconds)
-            return after.spec.renew_time != before.spec.renew_time
+            is_renewed = after.spec.renew_time != before.spec.renew_time
+            if is_renewed:
+                # By another one, after this one began to read.
+                self._observed.written(after, started_seconds)
+            return is_renewed
         return True
 
     async def _read(self) -> None:

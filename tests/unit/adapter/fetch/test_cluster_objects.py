@@ -66,7 +66,7 @@ class FakeCluster:
             return groups(("", "v1", [pods, nodes]))
         if path == "/apis":
             return groups(("apps", "v1", [resource("deployments", "Deployment")]))
-        self.requested.append((path, params or {}))
+        self.requested.append((path, dict(params or {})))
         if path in self.forbidden:
             raise forbidden('pods is forbidden: User "me" cannot list resource "pods"')
         self.in_flight += 1
@@ -334,3 +334,18 @@ async def test_objects_of_an_unknown_resource_are_not_requested(cluster, watched
     with pytest.raises(UnknownResource):
         await watched.objects(GroupResource("unicorns"), namespace="b", selector=WEB)
     assert cluster.requested == []
+
+
+async def test_the_json_of_something_else_is_not_an_empty_list(cluster, watched):
+    """Of a gateway in front of kube-apiserver: no pods would be no metrics, with which a target scales down."""
+    cluster.forbidden.add("/api/v1/pods")
+    get = cluster.get
+
+    async def of_a_gateway(path, params=None, *, accept=""):
+        if path.endswith("/namespaces/b/pods"):
+            return b'{"error": "session expired"}'
+        return await get(path, params, accept=accept)
+
+    cluster.get = of_a_gateway
+    with pytest.raises(Unavailable, match="cannot list pods: the response is not a list"):
+        await watched.objects(PODS, namespace="b", selector=WEB)
