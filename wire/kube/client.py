@@ -60,13 +60,14 @@ class KubeClient(Writer):
         connection: Connection,
         *,
         timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
+        connect_timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
         response_bytes_max: int = RESPONSE_BYTES_MAX,
         connections_max: int = CONNECTIONS_MAX,
         busy_retries_max: int = BUSY_RETRIES_MAX,
         budget: ResponseBudget | None = None,
         decompresses: bool = True,
     ) -> None:
-        """`response_bytes_max` limits a response's body and a watch's event, `connections_max` the connections for requests
+        """`connect_timeout_seconds`: also how much longer than requested a watch may be silent. `response_bytes_max` limits a response's body and a watch's event, `connections_max` the connections for requests
         (0: no limit), `busy_retries_max` how often Retry-After is waited for. `budget`: for the bodies of several clients together,
         and of each instead of `response_bytes_max`. `decompresses`: whether responses may be compressed; how large they are
         is then known only afterwards.
@@ -74,8 +75,9 @@ class KubeClient(Writer):
         self._connection = connection
         self._timeout_seconds = timeout_seconds
         self._timeout = aiohttp.ClientTimeout(
-            total=timeout_seconds, sock_connect=CONNECT_TIMEOUT_SECONDS
+            total=timeout_seconds, sock_connect=connect_timeout_seconds
         )
+        self._connect_timeout_seconds = connect_timeout_seconds
         self._response_bytes_max = response_bytes_max
         self._busy_retries_max = busy_retries_max
         self._decompresses = decompresses
@@ -112,8 +114,8 @@ class KubeClient(Writer):
         watch after `timeout_seconds`; one that is silent for longer than that is considered dead.
         """
         query = {**(params or {}), "watch": "true", "timeoutSeconds": str(int(timeout_seconds))}
-        silent_seconds_max = timeout_seconds + CONNECT_TIMEOUT_SECONDS
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_SECONDS)
+        silent_seconds_max = timeout_seconds + self._connect_timeout_seconds
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout_seconds)
         headers = await self._headers(accept, compressed=False)
         with FailureOf("GET", self.server, path):
             url = request_url(self.server, path, query)
@@ -323,7 +325,7 @@ def _keepalive_socket(address: aiohttp.AddrInfoType) -> socket.socket:
 async def _each_within(seconds: float, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
     """Raises `TimeoutError` if the next chunk takes longer.
 
-    `sock_read` of aiohttp does not end a body after bytes that are no chunk, such as the response of a proxy in it.
+    `sock_read` of aiohttp does not end a body after bytes that are not a chunk, such as the response of a proxy in it.
     """
     while True:
         try:

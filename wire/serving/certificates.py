@@ -30,7 +30,7 @@ KEY_NAME = "apiserver.key"
 SELF_SIGNED_DAYS = 365
 # For clients whose clocks are behind.
 BACKDATED = datetime.timedelta(hours=1)
-# What cryptography raises for bytes that are no certificate, or one that it cannot read.
+# What cryptography raises for bytes that are not a certificate, or one that it cannot read.
 _UNREADABLE = (
     ValueError,
     x509.InvalidVersion,

@@ -10,7 +10,7 @@ def test_the_query_of_a_trigger_becomes_a_metric_of_a_deployment(
     exporter.set("queue_messages_ready", 60, namespace="other", queue="mail")
     prometheus.wait_for("queue_messages_ready")
     shell = Shell(tmp_path, programs={})
-    (tmp_path / "values.yaml").write_text(values)
-    printed = shell.run(f"loadline-adapter check values.yaml --prometheus-url={prometheus.url}")
+    (tmp_path / "keda-metrics.yaml").write_text(values)
+    printed = shell.run(f"loadline-adapter check keda-metrics.yaml --prometheus-url={prometheus.url}")
     exporter.remove("queue_messages_ready", namespace="other")
     assert "shop_worker_0 of deployment.apps shop/worker = 60" in printed

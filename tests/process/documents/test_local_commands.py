@@ -46,10 +46,10 @@ def test_scaled_objects_are_converted(shell, documented_blocks):
     shell.run(commands)
     converted = yaml.safe_load((shell.directory / "loadautoscalers.yaml").read_text())
     assert (converted["kind"], converted["spec"]["mode"]) == ("LoadAutoscaler", "DryRun")
-    rules = yaml.safe_load((shell.directory / "values.yaml").read_text())["rules"]
+    rules = yaml.safe_load((shell.directory / "keda-metrics.yaml").read_text())["rules"]
     [rule] = rules["metrics"]
     assert rule["describes"] == "deployments.apps"
-    assert "label_replace(sum(queue), " in rule["query"]
+    assert "label_replace(clamp_min(sum(queue), 0), " in rule["query"]
 
 
 def test_the_shell_completes_the_plugin(shell, documented_blocks):

@@ -317,7 +317,7 @@ async def test_a_new_pod_does_not_hide_the_others_when_the_contract_falls_back()
 )
 @pytest.mark.parametrize("kind", ["custom", "external"])
 async def test_a_positive_value_of_a_named_metric_is_never_zero(kind, value, defaults, served):
-    """At zero replicas a metric of 0 is no load, and one above it starts the target."""
+    """At zero replicas, only a metric above 0 starts the target."""
     on_pods = {"describes": PODS, "object_label": "pod", "namespace_label": "namespace"}
     name, more = ("requests", on_pods) if kind == "custom" else ("queue", {})
     offer = Offer(NamedRule(path="metrics[0]", name=name, query="q", contract=defaults, **more))

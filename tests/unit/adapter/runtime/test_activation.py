@@ -5,10 +5,9 @@ import contextlib
 
 import pytest
 
-from adapter.answer import ActiveConfiguration, Answers
 from adapter.config import ConfigError, parse
-from adapter.fetch.catalog import DiscoveredCatalog, Listing, Selection, Times
-from adapter.fetch.prometheus import Backends, PrometheusClient
+from adapter.fetch.catalog import Listing, Selection, Times
+from adapter.fetch.prometheus import PrometheusClient
 from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import Backend, BackendRef, ExternalMetricRequest, Freshness, Plan, Series
 from adapter.ports import QueryFailed
@@ -16,18 +15,14 @@ from adapter.runtime.activation import ConfigurationActivator
 from adapter.wide.plans import WidePlans
 from testbed import waiting
 from tests.deadline import DEADLINE_SECONDS
-from tests.fakes.adapter import FakeMapping, FakeObjects, Kind
-from tests.unit.adapter.fetch.canned import CannedServer, answer, vector
+from tests.fakes.adapter import FakeMapping, Kind
+from tests.unit.adapter.fetch.canned import answer, vector
 from wire.api.labels import EVERYTHING
 from wire.api.labels import parse as parse_selector
 from wire.api.status import StatusError
-from wire.process.background_tasks import BackgroundTasks
 from wire.prometheus.access import FileCredentials
 
 TIMES = Times(relist_seconds=600.0, max_age_seconds=600.0)
-DOWN = answer(
-    {"status": "error", "errorType": "internal", "error": "down"}, "500 Internal Server Error"
-)
 TWO_BACKENDS = """
 backends:
 - {name: second, url: URL/second}
@@ -44,63 +39,6 @@ resourceRules:
   memory: {containerQuery: 'c', nodeQuery: 'n', containerLabel: container, resources: {template: '<<.Resource>>'}}
   window: 1m
 """
-
-
-@pytest.fixture
-async def server():
-    async with CannedServer().listening() as listening:
-        yield listening
-
-
-@pytest.fixture
-async def tasks():
-    running = BackgroundTasks()
-    yield running
-    await running.stop()
-
-
-@pytest.fixture
-async def backends():
-    used = Backends({})
-    yield used
-    await used.close()
-
-
-@pytest.fixture
-def catalog(backends):
-    return DiscoveredCatalog((), backends, FakeMapping(), TIMES)
-
-
-@pytest.fixture
-def answers(backends, catalog):
-    return Answers(
-        evaluator=backends,
-        objects=FakeObjects({}),
-        mapping=FakeMapping(),
-        active=ActiveConfiguration(catalog=catalog),
-    )
-
-
-@pytest.fixture
-def activator(server, tasks, backends, answers, catalog, tmp_path, closing):
-    default = Backend(url=server.url, timeout_seconds=DEADLINE_SECONDS)
-    return ConfigurationActivator(
-        tmp_path / "config.yaml",
-        default=PrometheusClient(default, FileCredentials(default)),
-        backends=backends,
-        mapping=FakeMapping(),
-        times=TIMES,
-        answers=answers,
-        catalog=catalog,
-        tasks=tasks,
-        sleep=lambda _: closing.wait(),
-    )
-
-
-@pytest.fixture
-def closing():
-    """Set when the requests under way must have ended."""
-    return asyncio.Event()
 
 
 async def test_groups_are_those_with_rules(activator, answers, server):
@@ -124,39 +62,6 @@ async def test_a_configuration_without_series_to_list_is_not_a_failure(activator
     for _ in range(5):
         await asyncio.sleep(0)
     assert tasks.problem is None
-
-
-LISTED = "externalRules:\n- {seriesQuery: one, metricsQuery: one}\n"
-
-
-@pytest.mark.parametrize(
-    ("rules", "is_ready"),
-    [
-        pytest.param(LISTED, False, id="nothing else can be served"),
-        pytest.param(f"{LISTED}metrics:\n- {{name: queue, query: 'sum(queue)'}}\n", True, id="named metrics"),
-        pytest.param(f"{LISTED}{RULES}", True, id="metrics.k8s.io"),
-    ],
-)  # fmt: skip
-async def test_a_failing_listing_does_not_keep_back_what_needs_none(
-    activator, server, rules, is_ready
-):
-    server.says = DOWN
-    await activator.activate(parse(rules))
-    await activator.catalog.tried()
-    assert (activator.problem is None) is is_ready
-
-
-async def test_an_adapter_that_was_ready_stays_ready_after_a_reload_whose_series_cannot_be_listed(
-    activator, server
-):
-    server.says = answer({"status": "success", "data": [{"__name__": "one"}]})
-    await activator.activate(parse(LISTED))
-    await activator.catalog.tried()
-    assert activator.problem is None
-    server.says = DOWN
-    await activator.activate(parse(LISTED.replace("one", "two")))
-    assert activator.catalog.problem is not None
-    assert activator.problem is None
 
 
 async def test_a_reload_waits_for_the_new_series_before_it_becomes_active(

@@ -149,7 +149,7 @@ def test_a_selector_with_many_requirements_has_no_wide_query(wide):
 
 @pytest.mark.parametrize("placeholder", [text._ANY_VALUE, text._ANY_NAMES, text._NAMESPACES])
 def test_no_value_of_a_selector_is_taken_for_the_namespaces_of_a_wide_query(placeholder):
-    """Its place in the text is found by what stands there."""
+    """Its place in the text is found by this placeholder."""
     for operator in ("=", "!="):
         with pytest.raises(ValueError, match="unable to parse"):
             parse(f"tier{operator}{placeholder}")

@@ -52,7 +52,7 @@ def test_hpas_and_scaled_objects_are_converted_and_other_objects_left_out(tmp_pa
     assert "2 of 2 autoscalers converted; 1 other objects skipped" in output.err
     assert "which must be http://p:9090" in output.err
     assert yaml.safe_load(rules.read_text()) == {
-        "metrics": [{"name": "shop_worker_0", "query": "sum(queue)", "signal": {"onEmpty": "zero", "onNaN": "zero"}}],
+        "metrics": [{"name": "shop_worker_0", "query": "clamp_min(sum(queue), 0)", "signal": {"onEmpty": "zero", "onNaN": "zero"}}],
     }  # fmt: skip
 
 

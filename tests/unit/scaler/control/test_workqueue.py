@@ -388,18 +388,3 @@ def test_an_error_under_the_usual_or_a_shorter_period_waits_for_it():
         queue.get(first)
         queue.done("ns/a", first + 1, requeue=True, is_retried=True)
         assert queue.next_due_seconds == first + (period_seconds or PERIOD_SECONDS)
-
-
-def test_a_key_with_a_long_period_that_is_brought_forward_each_second_leaves_no_due_times_behind():
-    queue = workqueue()
-    queue.add("ns/a", UID, 0.0, period_seconds=HOUR_SECONDS)
-    queue.add("ns/b", UID, 0.0, period_seconds=HOUR_SECONDS)
-    now = queue.next_due_seconds
-    for _ in range(1000):
-        now += 2.0
-        queue.bring_forward("ns/a", now)
-        while (found := queue.get(now)) is not None:
-            queue.done(found[0], now, requeue=True)
-    assert len(queue._heap) <= 4 * len(queue)
-    assert queue.next_due_seconds is not None
-    assert {queue.get(now + HOUR_SECONDS)[0] for _ in range(2)} == {"ns/a", "ns/b"}

@@ -11,17 +11,11 @@ from scaler.algorithm.decision import Branch, Decision, NotNeeded
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import ScaleUnavailable
 from scaler.algorithm.plan import plan
-from scaler.algorithm.readings import ComputedFrom, ExternalValues, MetricFailed
+from scaler.algorithm.readings import ExternalValues, MetricFailed
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
-from scaler.api.autoscaler import (
-    AutoscalerStatus,
-    Behavior,
-    CandidateSpec,
-    FormulaMetricSource,
-    MetricSpec,
-)
+from scaler.api.autoscaler import AutoscalerStatus, Behavior, CandidateSpec
 from scaler.api.candidate import CandidateStep
 from scaler.api.extension_spec import MetricFallback, ScaleToZero
 from scaler.api.kinds import LOAD_AUTOSCALERS
@@ -103,27 +97,6 @@ def test_the_cooldown_begins_again_after_the_pods_of_the_target_were_ambiguous()
 
 
 AT_ZERO = Memory(recommendations=(), scaled_to_zero=True)
-
-
-@pytest.mark.parametrize(
-    ("length", "replicas", "expected"),
-    [
-        pytest.param(50, 0, 5, id="above its activation value, a formula starts the target"),
-        pytest.param(4, 0, 0, id="not above it"),
-        pytest.param(4, 3, 0, id="after the cooldown, the target goes to zero"),
-        pytest.param(50, 3, 5, id="active"),
-    ],
-)
-def test_the_activity_of_a_formula_is_that_of_its_value(length, replicas, expected):
-    """As with KEDA's scalingModifiers, its inputs do not count."""
-    source = FormulaMetricSource(expression="queue / 10", target=average("1"))
-    load = MetricSpec(type="Formula", name="load", formula=source, activation_value="500m")
-    of_input = named(external(average("1")), "queue", use="Input")
-    memory = AT_ZERO if replicas == 0 else inactive(999)
-    found = desired(
-        of_queue(of_input, load), queue(length), ComputedFrom(), memory=memory, replicas=replicas
-    )
-    assert found.desired_replicas == expected
 
 
 @pytest.mark.parametrize(

@@ -64,10 +64,11 @@ async def received(answer, rest=b"", *, closes, **limits):
         pytest.param(b"", id="nothing"),
     ],
 )
-async def test_a_body_that_is_not_continued_ends_the_watch(monkeypatch, rest, closes):
+async def test_a_body_that_is_not_continued_ends_the_watch(rest, closes):
     """Otherwise nothing that changes afterwards is seen, and no error says so."""
-    monkeypatch.setattr("wire.kube.client.CONNECT_TIMEOUT_SECONDS", 0.2)
-    lines, error = await received(ACCEPTED + EVENT, rest, closes=closes)
+    lines, error = await received(
+        ACCEPTED + EVENT, rest, closes=closes, connect_timeout_seconds=0.2
+    )
     assert lines == [b"{}"]
     assert isinstance(error, Unavailable)
 

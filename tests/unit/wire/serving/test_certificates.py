@@ -142,7 +142,7 @@ def pem_of(der):
 
 
 def unreadable():
-    """What cryptography refuses with exceptions that are no ValueErrors."""
+    """What cryptography refuses with other exceptions than ValueError."""
     pair = self_signed(["a"])
     der = x509.load_pem_x509_certificate(pair.certificate).public_bytes(serialization.Encoding.DER)
     extended_key_usage, basic_constraints = bytes.fromhex("0603551d25"), bytes.fromhex("0603551d13")

@@ -30,7 +30,7 @@ async def test_the_object_of_a_namespace_whose_hpas_were_deleted_is_deleted():
     assert server.uids() == {"shop": ["u2"]}
 
 
-async def test_a_history_that_was_never_written_is_no_request():
+async def test_a_history_that_was_never_written_needs_no_request():
     server = Server()
     store = await started(server)
     store.put("shop", "u1", history(3), is_urgent=False)
@@ -166,7 +166,7 @@ async def test_a_deletion_that_is_cancelled_is_tried_again():
     store = await with_an_empty_object(server)
     server.is_hanging = True
     flushing = asyncio.create_task(store.flush())
-    await asyncio.sleep(0.0)
+    await asyncio.sleep(0)
     flushing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await flushing
