@@ -22,13 +22,15 @@ README = """\
 helm install {name} oci://registry.example.com/charts/{name} --namespace monitoring --create-namespace{required}
 ```
 
-Without a registry for charts, use the path of this directory in a checkout instead of `oci://...`. Requires Kubernetes {kubernetes} and Helm 3.
+If your registry does not have the charts yet, [push them](../../docs/gitops.md#install-the-charts), or use the path of this directory in a checkout instead of `oci://...`.
+
+Requires Helm 3.14 or later. Supported on Kubernetes 1.35 to 1.37; Helm refuses versions before {kubernetes}.
 
 ## Values
 
 {table}
 """
-REQUIRED = {"adapter": " --set prometheus.url=http://prometheus.monitoring.svc", "scaler": ""}
+REQUIRED = {"adapter": " --set prometheus.url=http://prometheus-server.monitoring.svc:80", "scaler": ""}
 
 
 def described(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
@@ -68,7 +70,7 @@ def readme(chart: str) -> str:
     return README.format(
         name=about["name"],
         description=about["description"],
-        kubernetes=about["kubeVersion"].removeprefix(">=").removesuffix("-0") + " or later",
+        kubernetes=about["kubeVersion"].removeprefix(">=").removesuffix("-0"),
         required=REQUIRED[chart],
         table=table(chart),
     )

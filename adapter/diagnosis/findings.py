@@ -210,7 +210,7 @@ def _about(
                 step="value",
                 reason="PartialAnswer",
                 message=f"some stores behind Prometheus did not answer; because of signal.onPartial, {becomes}",
-                fix="See the warnings of the query, and the stores of Thanos or Mimir.",
+                fix="See the warnings of the query, and the stores of Thanos or VictoriaMetrics.",
             )
         case Wrong.EMPTY:
             count = len(evaluation.samples)

@@ -116,7 +116,7 @@ def add_history_flags(parser: FlagParser) -> None:
         type=step_seconds,
         default=STEP_SECONDS_MAX,
         metavar="DURATION",
-        help="time between two decisions, in seconds (default 60s)",
+        help="time between two decisions, in whole seconds, at most 60s (default 60s)",
     )
     group.add_argument(
         "--history",
