@@ -30,7 +30,10 @@ Requires Helm 3.14 or later. Supported on Kubernetes 1.35 to 1.37; Helm refuses 
 
 {table}
 """
-REQUIRED = {"adapter": " --set prometheus.url=http://prometheus-server.monitoring.svc:80", "scaler": ""}
+REQUIRED = {
+    "adapter": " --set prometheus.url=http://prometheus-server.monitoring.svc:80",
+    "scaler": "",
+}
 
 
 def described(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
