@@ -24,6 +24,8 @@ RULES = Rules()
 MOMENT_SECONDS = 0.1
 # A request whose connection was closed is sent again within this time.
 REPEATED_SECONDS = 1.0
+# So long is waited at most for a server that is busy (429, Retry-After).
+BUSY_SECONDS = 3.0
 # Part of the deadline of a metric, after which a direct request without a response is repeated through kube-apiserver.
 DIRECT_DEADLINES = 0.5
 # Around the deadline of a metric it is open whether an answer still counts.
@@ -100,13 +102,24 @@ def _together(
 def _is_repeated(
     run: Run, plan: AutoscalerPlan, before: TargetRequest, then: TargetRequest, measured: Measured
 ) -> bool:
-    """Whether the same reconcile sends a request again: at once if the connection ended, or through kube-apiserver if the adapter does not respond."""
+    """Whether the same reconcile sends a request again: at once if the connection ended, after a pause if the server was busy, or
+    through kube-apiserver if the adapter does not respond.
+    """
     answer = measured.get(_request_key(before))
     if answer is not None and answer.document is not None:
         return False
     is_forwarded = before.is_direct and not then.is_direct
     wait_seconds = DIRECT_DEADLINES * deadline_seconds(run, plan) if is_forwarded else 0.0
+    if _was_busy(run, before.at):
+        wait_seconds = max(wait_seconds, BUSY_SECONDS)
     return then.at <= before.at + wait_seconds + REPEATED_SECONDS
+
+
+def _was_busy(run: Run, at: float) -> bool:
+    return any(
+        each.how == "throttled" and each.at <= at + MOMENT_SECONDS and at <= each.at + each.seconds + MOMENT_SECONDS
+        for each in run.faults
+    )  # fmt: skip
 
 
 def _reconcile(
