@@ -32,6 +32,12 @@ POLL_SECONDS, POLL_SECONDS_MAX = 0.2, 5.0
 CONFLICT_EVENT_SECONDS = 5.0
 # Of the results of a run. Where more scenarios differ in only one of all attempts, the cause is not a busy machine.
 UNCONFIRMED_MAX, UNCONFIRMED_SHARE_MAX = 2, 0.05
+# What a side reports of a server of the testbed that was too slow for it. A scenario that scripts it does so for both sides.
+TOO_SLOW = (
+    "no answer within",
+    "context deadline exceeded",
+    "the server is currently unable to handle the request",
+)
 
 _T = TypeVar("_T")
 
@@ -130,6 +136,14 @@ def confirmed(before: Result, found: Result) -> Result:
     )
 
 
+def check_answered(found: Iterable[Difference]) -> None:
+    """Raises Disturbed if a server of the testbed has answered only one side in time."""
+    for each in found:
+        for text in TOO_SLOW:
+            if (text in str(each.upstream)) != (text in str(each.loadline)):
+                raise Disturbed(f"{each.what}, step {each.step}: {text}")
+
+
 def unexplained_once(results: Iterable[Result]) -> list[Difference]:
     """The differences that were found only once, if too many scenarios have one."""
     every = list(results)
@@ -164,6 +178,7 @@ class _Run:
             # Later differences follow from the first one.
             found = found or self._differences(step, views)
         if found:
+            check_answered(found)
             self._check_events_in_time()
         await self._check_undisturbed(settle_seconds=CONFLICT_EVENT_SECONDS if found else 0.0)
         return Result(

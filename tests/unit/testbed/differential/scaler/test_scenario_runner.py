@@ -3,9 +3,11 @@
 import msgspec
 import pytest
 
+from testbed.differential.scaler.lockstep import Disturbed
 from testbed.differential.scaler.observed_state import Difference
 from testbed.differential.scaler.scenario_runner import (
     Result,
+    check_answered,
     confirmed,
     disturbed,
     unexplained_once,
@@ -73,3 +75,28 @@ def test_a_few_differences_may_be_found_only_once(count, accidents):
 
 def test_a_difference_that_is_found_twice_is_not_reported_as_found_once():
     assert unexplained_once([DIFFERENT]) == []
+
+
+LATE = "unable to fetch metrics from external metrics API: no answer within 5s"
+
+
+def of_condition(upstream, loadline):
+    return Difference(
+        scenario="s", step="1.1", what="web: condition ScalingActive", upstream=upstream, loadline=loadline
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(of_condition(("True", "ok"), ("False", LATE)), id="of Loadline"),
+        pytest.param(of_condition([("Warning", LATE)], []), id="upstream's, in an event"),
+    ],
+)
+def test_a_difference_whose_cause_is_a_slow_testbed_is_not_counted(found):
+    with pytest.raises(Disturbed, match="no answer within"):
+        check_answered([of_condition("a", "b"), found])
+
+
+def test_a_failure_that_both_sides_report_is_compared():
+    check_answered([of_condition("a", "b"), of_condition(("False", LATE), ("True", LATE))])
