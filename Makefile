@@ -23,7 +23,8 @@ CACHE := $(or $(LOADLINE_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/loadline)
 ENVIRONMENTS := $(CACHE)/environments
 export MYPY_CACHE_DIR := $(CACHE)/mypy
 export HYPOTHESIS_STORAGE_DIRECTORY := $(CACHE)/hypothesis
-# Modules stay whole, because their tests share clusters. They wait for programs most of the time: three use two processors, and with four, deadlines of 5 s pass.
+# Modules stay whole, because their tests share clusters. They wait for programs most of the time: three use two processors, and
+# with four, deadlines of 5 s pass.
 REAL_PROCESSES := -n 3 --dist loadfile --no-loadscope-reorder
 # The control planes collect garbage less often, which saves an eighth of their processor time, and takes more memory.
 GOGC := 400

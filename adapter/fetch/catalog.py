@@ -304,7 +304,7 @@ class DiscoveredCatalog:
         if listing.series is not before and await _differ(before or (), listing.series or ()):
             await self.rebuild()
         listing.attempts += 1
-        if all(each.attempts for each in self.listings.values()):
+        if self.was_tried:
             self._tried.set()
 
     async def _confirmed(self, listing: Listing, found: Sequence[Series]) -> Sequence[Series]:

@@ -61,7 +61,6 @@ class ConfigurationActivator:
         self._listing: asyncio.Task[None] | None = None
         self._resource_changes = 0
         self._has_been_ready = False
-        self._serves_unlisted = False
         self.catalog = catalog
 
     async def activate(self, configuration: Configuration) -> None:
@@ -115,16 +114,16 @@ class ConfigurationActivator:
 
         Without any series, metrics that need none are served when each selection was tried.
         """
-        if self._has_been_ready or (self._serves_unlisted and self.catalog.was_tried):
+        serves_unlisted = self._answers.active.resource_rules or any(
+            isinstance(each.rule, NamedRule) for each in self.catalog.listed()
+        )
+        if self._has_been_ready or (serves_unlisted and self.catalog.was_tried):
             return None
         return self.catalog.problem
 
     def _swap(self, configuration: Configuration, catalog: DiscoveredCatalog) -> None:
         if self._listing:
             self._has_been_ready = self.problem is None
-        self._serves_unlisted = bool(configuration.resource_rules) or any(
-            isinstance(each, NamedRule) for each in configuration.rules
-        )
         self.catalog = catalog
         catalog.publish()
         self._answers.active = ActiveConfiguration(

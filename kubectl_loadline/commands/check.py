@@ -116,7 +116,8 @@ def parser() -> FlagParser:
             ("A file, before it is deployed", "kubectl loadline check values.yaml --strict"),
         ],
         notes="Required permissions: get apiservices, and list deployments and get services in the adapter's namespace; or, with "
-        "--adapter, get that Deployment; get configmaps in the adapter's namespace; and for Prometheus get services, list and get pods, get and create pods/portforward in its namespace.\n\n"
+        "--adapter, get that Deployment; get configmaps in the adapter's namespace; and for Prometheus get services, list and "
+        "get pods, get and create pods/portforward in its namespace.\n\n"
         "Exit code 0: the configuration is valid. 1: it is valid, but Prometheus or the cluster could not be reached. "
         "2: a flag is wrong, or a file cannot be read. 3: the configuration is invalid or, with --strict, there is a warning.",
     )

@@ -72,6 +72,16 @@ class Remarks:
                 return text
         raise self.unconvertible(field, f"{text!r} is not a quantity above 0, such as 5 or 500m")
 
+    def target(self, field: str, value: object, type_field: str, given_type: object) -> Json:
+        """The target of a metric, from its quantity above zero and KEDA's `metricType`. Raises `Unconvertible`."""
+        quantity = self.positive_quantity(field, str(value).strip())
+        kind = given_type or "AverageValue"
+        if kind not in ("AverageValue", "Value"):
+            raise self.unconvertible(
+                type_field, f"{kind!r} is neither AverageValue nor Value, which KEDA refuses"
+            )
+        return {"type": kind, "value" if kind == "Value" else "averageValue": quantity}
+
     def unconvertible(self, field: str, message: str) -> Unconvertible:
         """The exception for a field."""
         return Unconvertible(f"{self._original}: {field}: {message}")

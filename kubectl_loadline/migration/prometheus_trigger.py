@@ -103,16 +103,12 @@ class PrometheusMetrics:
         self, index: int, name: str, trigger: Mapping[str, Any], metadata: Mapping[str, Any]
     ) -> Json:
         where = f"spec.triggers[{index}].metadata"
-        threshold = self._remarks.positive_quantity(
-            f"{where}.threshold", str(metadata.get("threshold", "")).strip()
+        target = self._remarks.target(
+            f"{where}.threshold",
+            metadata.get("threshold", ""),
+            f"spec.triggers[{index}].metricType",
+            trigger.get("metricType"),
         )
-        kind = trigger.get("metricType") or "AverageValue"
-        if kind not in ("AverageValue", "Value"):
-            raise self._remarks.unconvertible(
-                f"spec.triggers[{index}].metricType",
-                f"{kind!r} is neither AverageValue nor Value, which KEDA refuses",
-            )
-        target = {"type": kind, "value" if kind == "Value" else "averageValue": threshold}
         given = str(trigger.get("name") or "")
         shown = self.new_label(dns_label(given) or f"prometheus-{index}")
         if given:

@@ -52,17 +52,8 @@ def from_scaled_object(
         raise Unconvertible(f"{original}: apiVersion is not {API_VERSION}")
     remarks = Remarks(original)
     target = _target(given, remarks)
-    if as_objects and not (scaled_object.get("metadata") or {}).get("namespace"):
-        raise Unconvertible(
-            f"{original}: metadata.namespace is missing. With --as-objects, the query of a metric says in which namespace the scale "
-            "target is: add it to the manifest"
-        )
-    if as_objects and not target["apiVersion"].startswith("apps/"):
-        remarks.add(
-            "spec.scaleTargetRef",
-            f"the plural of {target['kind']} in `describes` of its metrics is a guess",
-            "Compare it with `kubectl api-resources`.",
-        )
+    if as_objects:
+        _check_describes(scaled_object, target, remarks)
     prometheus = PrometheusMetrics(
         scaled_object, remarks, names or AdapterNames(), described=target if as_objects else None
     )
@@ -100,6 +91,21 @@ def from_scaled_object(
         backends=tuple(prometheus.backends),
         remarks=tuple(remarks.found),
     )
+
+
+def _check_describes(scaled_object: Mapping[str, Any], target: Json, remarks: Remarks) -> None:
+    """What the metrics of a scale target need to know of it. Raises `Unconvertible`."""
+    if not (scaled_object.get("metadata") or {}).get("namespace"):
+        raise Unconvertible(
+            f"{name_of(scaled_object)}: metadata.namespace is missing. With --as-objects, the query of a metric says in which namespace "
+            "the scale target is: add it to the manifest"
+        )
+    if not target["apiVersion"].startswith("apps/"):
+        remarks.add(
+            "spec.scaleTargetRef",
+            f"the plural of {target['kind']} in `describes` of its metrics is a guess",
+            "Compare it with `kubectl api-resources`.",
+        )
 
 
 def _types(spec: Mapping[str, Any]) -> str:

@@ -31,14 +31,12 @@ def formula_metric(
     if unknown := sorted(named - set(triggers.values())):
         _remark(f"no trigger of type prometheus has the name {', '.join(unknown)}", remarks)
         return None
-    kind = modifiers.get("metricType") or "AverageValue"
-    if kind not in ("AverageValue", "Value"):
-        raise remarks.unconvertible(
-            f"{FIELD}.metricType",
-            f"{kind!r} is neither AverageValue nor Value, which KEDA refuses",
-        )
-    value = remarks.positive_quantity(f"{FIELD}.target", str(modifiers.get("target", "")).strip())
-    target = {"type": kind, "value" if kind == "Value" else "averageValue": value}
+    target = remarks.target(
+        f"{FIELD}.target",
+        modifiers.get("target", ""),
+        f"{FIELD}.metricType",
+        modifiers.get("metricType"),
+    )
     metric: Json = {
         "type": "Formula", "name": label, "formula": {"expression": expression, "target": target},
     }  # fmt: skip

@@ -67,7 +67,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     scale_to_zero: bool
     """Whether the controller may scale to zero and back (HPAScaleToZero)."""
     has_metric_at_zero: bool
-    """Whether a metric still has a value when there are no pods (Object, External, and Formula with one of these)."""
+    """Whether a metric still has a value when there are no pods (Object, External, or computed from one of these)."""
     is_dry_run: bool = False
     """Whether decisions are only reported."""
     manual_zero_activates: bool = False

@@ -41,9 +41,9 @@ class Reports:
         self.emit(record, autoscaler, outcome.events)
         if self._must_write(record, outcome):
             failure = await self._write_status(record, autoscaler, outcome)
+            if failure and outcome.error:
+                self.log(record, autoscaler.key, outcome.error)
             if failure:
-                if outcome.error:
-                    self.log(record, autoscaler.key, outcome.error)
                 outcome = msgspec.structs.replace(
                     outcome, error=failure, error_class=ErrorClass.INTERNAL
                 )

@@ -67,10 +67,10 @@ class KubeClient(Writer):
         budget: ResponseBudget | None = None,
         decompresses: bool = True,
     ) -> None:
-        """`connect_timeout_seconds`: also how much longer than requested a watch may be silent. `response_bytes_max` limits a response's body and a watch's event, `connections_max` the connections for requests
-        (0: no limit), `busy_retries_max` how often Retry-After is waited for. `budget`: for the bodies of several clients together,
-        and of each instead of `response_bytes_max`. `decompresses`: whether responses may be compressed; how large they are
-        is then known only afterwards.
+        """`connect_timeout_seconds`: also how much longer than requested a watch may be silent. `response_bytes_max` limits a
+        response's body and a watch's event, `connections_max` the connections for requests (0: no limit), `busy_retries_max` how
+        often Retry-After is waited for. `budget`: for the bodies of several clients together, and of each instead of
+        `response_bytes_max`. `decompresses`: whether responses may be compressed; how large they are is then known only afterwards.
         """
         self._connection = connection
         self._timeout_seconds = timeout_seconds

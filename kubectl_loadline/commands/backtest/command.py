@@ -328,8 +328,7 @@ def parser() -> FlagParser:
         ],
         notes="Required permissions: get the autoscaler, its target and the calendars of its schedules; get apiservices, and "
         "list deployments and get services in the adapter's namespace; or, with --adapter, get that Deployment; for the queries of "
-        "the adapter, those of `explain`; for Prometheus get services, list and "
-        "get pods, get and create pods/portforward in its namespace, or --prometheus-url.\n\nExit code 0: the comparison is printed. 1: the history cannot be read. 2: a flag or a file is wrong.",
+        "the adapter, those of `explain`; for Prometheus get services, list and get pods, get and create pods/portforward in its namespace, or --prometheus-url.\n\nExit code 0: the comparison is printed. 1: the history cannot be read. 2: a flag or a file is wrong.",
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help=f"the autoscaler: {FORMS}")
     parser.add_file(

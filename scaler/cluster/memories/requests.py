@@ -1,20 +1,19 @@
 """The requests for ScalingMemory objects: LIST, and a POST, PUT or DELETE of one."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from scaler.cluster.memories.scaling_memory import (
     PLURAL,
-    ScalingMemoryList,
     StoredObject,
     metadata_of,
 )
-from wire.api import kube_json
 from wire.api.loadline import API_VERSION
 from wire.api.meta import ObjectMeta
 from wire.api.status import StatusError, Unavailable
+from wire.kube.list_and_watch import pages
 from wire.kube.requests import Writer
 
 PAGE_SIZE = 50
@@ -39,18 +38,16 @@ class MemoryObjects:
     async def list(self) -> list[msgspec.Raw]:
         """All objects. Raises `StatusError`, `Unavailable` or `msgspec.DecodeError`."""
         found: list[msgspec.Raw] = []
-        params = {"limit": str(PAGE_SIZE)}
-        while True:
-            try:
-                async with asyncio.timeout(PAGE_SECONDS):
-                    body = await self._client.get(self._folder, params)
-            except TimeoutError as error:
-                raise Unavailable(f"{self._folder}: timed out waiting for a response") from error
-            page = kube_json.decode(body, ScalingMemoryList)
+        async for page in pages(self._page, {}, PAGE_SIZE):
             found += page.items
-            if not page.metadata.continue_:
-                return found
-            params["continue"] = page.metadata.continue_
+        return found
+
+    async def _page(self, params: Mapping[str, str]) -> bytes:
+        try:
+            async with asyncio.timeout(PAGE_SECONDS):
+                return await self._client.get(self._folder, params)
+        except TimeoutError as error:
+            raise Unavailable(f"{self._folder}: timed out waiting for a response") from error
 
     async def write(self, stored: StoredObject) -> None:
         """Create, replace or, without histories, delete it.

@@ -11,7 +11,7 @@ import msgspec
 from scaler.api.history import History
 from wire.api import kube_json
 from wire.api.loadline import API_VERSION
-from wire.api.meta import ListMeta, ObjectMeta
+from wire.api.meta import ObjectMeta
 
 KIND = "ScalingMemory"
 PLURAL = "scalingmemories"
@@ -47,13 +47,6 @@ class ScalingMemory(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     histories: dict[str, StoredHistory] = {}
 
 
-class ScalingMemoryList(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of a LIST; each item is decoded on its own, so that a damaged one does not affect the others."""
-
-    metadata: ListMeta = ListMeta()
-    items: tuple[msgspec.Raw, ...] = ()
-
-
 class StoredObject:
     """The histories of one object, and whether they were changed since it was written."""
 
@@ -71,12 +64,12 @@ class StoredObject:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no history in it, so that it need not exist."""
+        """Whether it has no histories, so that it can be deleted."""
         return not self._encoded
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it does not exist on the API server, and need not."""
+        """Whether it has no histories, and does not exist on the API server."""
         return self.is_empty and not self.metadata.resource_version
 
     def get(self, uid: str) -> StoredHistory:

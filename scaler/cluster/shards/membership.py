@@ -35,7 +35,7 @@ from scaler.cluster.shards.shard_leases import (
 )
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Writer
-from wire.process.background_tasks import ended
+from wire.process.first_of import first_of
 from wire.process.problem_log import ProblemLog
 
 # The identity with which all members together hold the Lease of the leader, so that no replica without shards leads.
@@ -170,18 +170,11 @@ class Membership:
     async def _share(self) -> None:
         """Returns when the Lease of this member was held by another one, or deleted, without a gap in its renewals."""
         self._owned = {}
-        tasks = [asyncio.ensure_future(each) for each in (self._follow(), self._work.run())]
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
             # The loss of the Lease may be noticed here and by its renewal: the work ends, and stores, once and undisturbed.
-            is_cancelled = await ended(*tasks)
+            await first_of(self._follow(), self._work.run())
+        finally:
             self._owned = {}
-        if is_cancelled:
-            raise asyncio.CancelledError
-        for each in tasks:
-            if not each.cancelled():
-                each.result()
 
     async def _follow(self) -> None:
         while self._own is not None and self._own.leads_without_gap:

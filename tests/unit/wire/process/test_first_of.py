@@ -38,6 +38,17 @@ async def test_the_first_that_ends_cancels_the_others_and_raises_what_it_raises(
     assert work.has_ended
 
 
+async def test_an_error_of_another_one_as_it_ends_is_raised():
+    async def fails_at_its_end():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await first_of(fails_at_its_end(), asyncio.sleep(0))
+
+
 async def ends_once(waiting, work):
     """Cancel it again and again while the work ends."""
     for _ in range(3):
