@@ -7,7 +7,6 @@ have lost its samples, or have none yet: then a listing is repeated before what 
 """
 
 import asyncio
-import copy
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import msgspec
 
 from adapter import telemetry
+from adapter.fetch.known_series import CONFIRMED_AFTER_SECONDS, Listing, differ
 from adapter.model import (
     BackendRef,
     DiscoveryRule,
@@ -33,17 +33,9 @@ from wire.process.backoff import Backoff, BackoffLimits
 
 RETRIES = BackoffLimits(initial_seconds=1.0, max_seconds=30.0, jitter_ratio=0.0)
 
-CONFIRMED_AFTER_SECONDS = (30.0, 60.0)
-"""When a listing in doubt is repeated: after a failure, and if known series are missing, or all. A target is usually scraped every minute
-at least, so then its series are there. What the repetitions lack too is dropped.
-"""
-
 BUILD_PAUSE_RATIO = 4.0
 BUILD_PAUSE_MAX_SECONDS = 5.0
 """The pause after a build of the offers: four times as long as the build, so that builds use a fifth of a core at most."""
-
-SLICE = 1_000
-"""Series that are compared at a time: about a millisecond."""
 
 log = logging.getLogger(__name__)
 
@@ -53,31 +45,6 @@ class Selection(msgspec.Struct, frozen=True):
 
     backend: BackendRef
     series_query: str
-
-
-class Listing(msgspec.Struct):
-    """What is known of a selection."""
-
-    series: Sequence[Series] | None = None
-    """None: not listed yet."""
-    listed_at_seconds: float = 0.0
-    failure: QueryFailed | None = None
-    """Why the last attempt failed; None when it succeeded or there was none."""
-    attempts: int = 0
-    doubts: int = 0
-    """How many listings have been in doubt, one after the other; 0: the newest one is not."""
-    lacked: Mapping[Series, int] = {}
-    """Known series that the newest listing lacked, and how many listings have lacked them, one after the other."""
-
-    @property
-    def was_complete(self) -> bool:
-        """Whether one listing at least had the series of all stores."""
-        return self.listed_at_seconds > 0.0
-
-    @property
-    def is_incomplete(self) -> bool:
-        """Whether only some of the stores have responded to the last attempt."""
-        return isinstance(self.failure, SeriesIncomplete)
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +90,7 @@ class DiscoveredCatalog:
                 self._paths.setdefault(selection, []).append(rule.path)
         previous = known or {}
         self.listings = {
-            each: copy.copy(previous[each]) if each in previous else Listing()
+            each: previous[each].continued() if each in previous else Listing()
             for each in self._paths
         }
         self._tried = asyncio.Event()
@@ -206,6 +173,7 @@ class DiscoveredCatalog:
 
     def gaps(self) -> Sequence[Gap]:
         """The rules whose series have not been listed yet, or not those of all stores."""
+        now_seconds = self._now()
         gaps = [
             Gap(
                 rule=path,
@@ -214,7 +182,7 @@ class DiscoveredCatalog:
                 temporary=_temporary(listing),
             )
             for selection, listing in self.listings.items()
-            if not listing.was_complete
+            if listing.may_lack_series(now_seconds)
             for path in self._paths[selection]
         ]
         return sorted(gaps, key=lambda gap: gap.rule)
@@ -278,50 +246,30 @@ class DiscoveredCatalog:
                 backend=selection.backend,
                 max_age_seconds=self._times.max_age_seconds,
             )
-            listing.series = await self._confirmed(listing, found)
-            listing.failure = None
-            listing.listed_at_seconds = self._now()
+            await listing.succeeded(found, self._now())
         except SeriesIncomplete as error:
-            listing.failure = error
-            missing = await _missing(before or (), error.series)
-            listing.series = [*missing, *error.series]
+            await listing.was_incomplete(error, self._now())
         except QueryFailed as error:
-            listing.failure = error
+            listing.failed(error)
         except Exception as error:
             # A bug must not stop the listings of other rules.
             telemetry.CRASHES.inc()
             log.exception("%s: series cannot be listed", ", ".join(self._paths[selection]))
-            listing.failure = QueryFailed(
-                backend=selection.backend.name,
-                query=selection.series_query,
-                cause=f"an internal error occurred: {error!r}",
-                retryable=True,
+            listing.failed(
+                QueryFailed(
+                    backend=selection.backend.name,
+                    query=selection.series_query,
+                    cause=f"an internal error occurred: {error!r}",
+                    retryable=True,
+                )
             )
-        if listing.failure is not None:
-            listing.doubts, listing.lacked = 0, {}
         self._count(selection, listing)
         _log_change(self._paths[selection], listing, previous_failure)
-        if listing.series is not before and await _differ(before or (), listing.series or ()):
+        if listing.series is not before and await differ(before or (), listing.series or ()):
             await self.rebuild()
         listing.attempts += 1
         if self.was_tried:
             self._tried.set()
-
-    async def _confirmed(self, listing: Listing, found: Sequence[Series]) -> Sequence[Series]:
-        """What is known after a listing: known series stay until the listing and its repetitions have all lacked them."""
-        missing = await _missing(listing.series or (), found)
-        lacked = {each: listing.lacked.get(each, 0) + 1 for each in missing}
-        kept = [each for each in missing if lacked[each] <= len(CONFIRMED_AFTER_SECONDS)]
-        listing.lacked = {each: lacked[each] for each in kept}
-        is_first_and_empty = listing.series is None and not found
-        if 0 < listing.doubts < len(CONFIRMED_AFTER_SECONDS):
-            listing.doubts += 1
-        else:
-            begins = bool(kept) or (
-                listing.doubts == 0 and (is_first_and_empty or listing.failure is not None)
-            )
-            listing.doubts = int(begins)
-        return [*kept, *found] if kept else found
 
     def _count(self, selection: Selection, listing: Listing) -> None:
         labels = (selection.backend.name, selection.series_query)
@@ -344,36 +292,6 @@ class DiscoveredCatalog:
         for path, problem in sorted(found - self._logged):
             log.warning("%s: %s", path, problem)
         self._logged = found
-
-
-async def _missing(known: Sequence[Series], found: Sequence[Series]) -> Sequence[Series]:
-    """The known series that were not found. They go before those that were: of two with one metric name the later one counts. In slices, as
-    below.
-    """
-    of_found: set[Series] = set()
-    for begin in range(0, len(found), SLICE):
-        of_found.update(found[begin : begin + SLICE])
-        await asyncio.sleep(0)
-    missing: list[Series] = []
-    for begin in range(0, len(known), SLICE):
-        missing += (each for each in known[begin : begin + SLICE] if each not in of_found)
-        await asyncio.sleep(0)
-    return missing
-
-
-async def _differ(before: Sequence[Series], after: Sequence[Series]) -> bool:
-    """Whether they are different series, in any order. In slices: each of twenty thousand has a set of labels."""
-    if len(before) != len(after):
-        return True
-    known: set[Series] = set()
-    for begin in range(0, len(before), SLICE):
-        known.update(before[begin : begin + SLICE])
-        await asyncio.sleep(0)
-    for begin in range(0, len(after), SLICE):
-        if not known.issuperset(after[begin : begin + SLICE]):
-            return True
-        await asyncio.sleep(0)
-    return False
 
 
 def _log_change(

@@ -45,6 +45,7 @@ IGNORED: dict[str, tuple[str, str]] = {
     "audit-log-version": (_NO_AUDIT, ""),
     "audit-policy-file": (_NO_AUDIT, ""),
     "audit-webhook-batch-buffer-size": (_NO_AUDIT, ""),
+    "audit-webhook-batch-initial-backoff": (_NO_AUDIT, ""),
     "audit-webhook-batch-max-size": (_NO_AUDIT, ""),
     "audit-webhook-batch-max-wait": (_NO_AUDIT, ""),
     "audit-webhook-batch-throttle-burst": (_NO_AUDIT, ""),

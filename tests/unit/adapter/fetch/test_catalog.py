@@ -8,7 +8,8 @@ import pytest
 from prometheus_client import REGISTRY
 
 from adapter import telemetry
-from adapter.fetch.catalog import DiscoveredCatalog, Listing, Selection, Times
+from adapter.fetch.catalog import DiscoveredCatalog, Selection, Times
+from adapter.fetch.known_series import Listing
 from adapter.model import (
     PODS,
     BackendRef,
@@ -51,11 +52,13 @@ class RunningCatalog:
 
     def __init__(self, rules, prometheus, mapping=None, **more) -> None:
         self.slept: list[float] = []
+        self.now_seconds = 1_000_000.0
         self._wake = asyncio.Event()
         self._asleep = asyncio.Event()
         self.catalog = DiscoveredCatalog(
-            rules, prometheus, mapping or FakeMapping(), TIMES, sleep=self._sleep, **more
-        )
+            rules, prometheus, mapping or FakeMapping(), TIMES,
+            sleep=self._sleep, now=lambda: self.now_seconds, **more,
+        )  # fmt: skip
         self.task = asyncio.create_task(self.catalog.run())
 
     async def _sleep(self, seconds: float) -> None:
@@ -68,6 +71,10 @@ class RunningCatalog:
         self._asleep.clear()
         self._wake.set()
         self._wake = asyncio.Event()
+        await self.asleep()
+
+    async def asleep(self) -> None:
+        """Wait until a loop sleeps."""
         await asyncio.wait_for(self._asleep.wait(), DEADLINE_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""A listing that lacks what was known is repeated before it counts, and one that is not complete never drops anything."""
+"""A listing that lacks what was known is repeated before it counts, and one that is not complete drops nothing for an hour."""
 
 import pytest
 
@@ -112,6 +112,53 @@ async def test_a_listing_that_is_not_complete_fails_and_drops_nothing(running):
     assert "not complete: store-1" in running.catalog.failures
     assert await listed(running, [REQUESTS, ERRORS]) == (expected, 30.0)
     assert running.catalog.failures == ""
+
+
+@pytest.mark.deviation("doubtful-listings")
+async def test_a_series_that_incomplete_listings_have_lacked_for_an_hour_is_dropped(running):
+    missing = SeriesIncomplete(backend="a", match="requests", why="no store", series=[ERRORS])
+    both = ["errors", "requests"]
+    assert (await listed(running, missing))[0] == both
+    running.now_seconds += 3599.0
+    assert (await listed(running, DOWN))[0] == both
+    assert (await listed(running, missing))[0] == both
+    running.now_seconds += 1.0
+    assert (await listed(running, missing))[0] == ["errors"]
+
+
+async def test_the_hour_of_a_series_begins_again_once_a_listing_has_it(running):
+    missing = SeriesIncomplete(backend="a", match="requests", why="no store", series=[ERRORS])
+    returned = SeriesIncomplete(
+        backend="a", match="requests", why="no store", series=[ERRORS, REQUESTS]
+    )
+    await listed(running, missing)
+    running.now_seconds += 3599.0
+    await listed(running, returned)
+    running.now_seconds += 1.0
+    assert (await listed(running, missing))[0] == ["errors", "requests"]
+
+
+@pytest.mark.deviation("doubtful-listings")
+async def test_a_metric_is_unknown_when_stores_have_been_missing_for_an_hour():
+    missing = SeriesIncomplete(backend="a", match="requests", why="no store", series=[])
+    listing = RunningCatalog([rule()], FakePrometheus(series={"requests": missing}))
+    await listing.catalog.tried()
+    assert len(listing.catalog.gaps()) == 1
+    listing.now_seconds += 3600.0
+    assert listing.catalog.gaps() == []
+    listing.task.cancel()
+
+
+async def test_listings_of_reloads_are_not_repetitions(running):
+    both = ["errors", "requests"]
+    assert await listed(running, [ERRORS]) == (both, 30.0)
+    catalog = running.catalog
+    for _ in range(3):
+        reloaded = RunningCatalog([rule()], running.prometheus, known=catalog.listings)
+        await reloaded.asleep()
+        catalog = reloaded.catalog
+        assert names(reloaded) == both
+        reloaded.task.cancel()
 
 
 @pytest.mark.parametrize(

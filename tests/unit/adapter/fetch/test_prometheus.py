@@ -87,6 +87,7 @@ async def test_a_query_is_sent_once_more_when_its_connection_ends_without_a_resp
     assert len(server.requested) == 2
 
 
+@pytest.mark.deviation("parameters-of-the-url")
 @pytest.mark.parametrize("path", ["", "/", "/prometheus", "/prometheus/"])
 async def test_get_sends_the_query_behind_the_base_path_and_keeps_its_parameters(
     server, connect, path
@@ -330,6 +331,7 @@ async def test_no_more_queries_are_in_flight_than_allowed(server, connect):
     assert (len(server.requested), server.at_once_max) == (6, 2)
 
 
+@pytest.mark.deviation("query-timeout")
 async def test_waiting_for_the_concurrency_limit_counts_towards_the_timeout(server, connect):
     server.says = None
     client = connect(concurrency_max=1, timeout_seconds=0.2)

@@ -125,6 +125,15 @@ async def test_without_a_certificate_a_server_that_wants_one_is_a_failure(connec
         await connect(ca_file=files / "ca.crt").evaluate(PLAN)
 
 
+@pytest.mark.deviation("client-certificate-without-ca")
+async def test_a_client_certificate_needs_no_ca_file(
+    server, connect, files, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SSL_CERT_FILE", str(files / "ca.crt"))
+    await connect(**identity(files)).evaluate(PLAN)
+    assert server.came == ["first"]
+
+
 @pytest.mark.parametrize(
     "comment", ["# Főtanúsítvány\n".encode(), "# AC Cámerfirma\n".encode("latin-1")]
 )

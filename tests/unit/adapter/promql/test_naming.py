@@ -46,6 +46,14 @@ def test_braced_groups_expand_to_what_they_matched(first, second):
     assert expand("${2}${1}", match) == second + first
 
 
+@pytest.mark.deviation("repeated-group-names")
+@pytest.mark.parametrize(("series", "name"), [("ax", "a"), ("bx", "")])
+def test_of_two_groups_with_one_name_the_first_one_is_used(series, name):
+    match = pattern("^(?P<n>a)?(?P<n>b)?x$").search(series)
+    assert match is not None
+    assert expand("${n}", match) == name
+
+
 @pytest.mark.deviation("any-byte-patterns")
 @pytest.mark.parametrize("text", [r"(?=x)", "a**", "[", r"\C", r"(a)\1"])
 def test_what_go_cannot_compile_is_refused_with_a_reason(text):

@@ -6,7 +6,8 @@ import contextlib
 import pytest
 
 from adapter.config import ConfigError, parse
-from adapter.fetch.catalog import Listing, Selection, Times
+from adapter.fetch.catalog import Selection, Times
+from adapter.fetch.known_series import Listing
 from adapter.fetch.prometheus import PrometheusClient
 from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import Backend, BackendRef, ExternalMetricRequest, Freshness, Plan, Series

@@ -261,11 +261,12 @@ async def test_the_aggregated_document_is_served_to_an_api_server_that_accepts_n
     assert (await response.json())["apiVersion"] == "apidiscovery.k8s.io/v2"
 
 
+@pytest.mark.deviation("openapi-without-schemas")
 async def test_openapi_documents_are_tagged_and_describe_every_path(client):
     response = await client.get("/openapi/v2")
     tag = response.headers["ETag"]
     document = await response.json()
-    assert document["swagger"] == "2.0"
+    assert (document["swagger"], document["definitions"]) == ("2.0", {})
     assert f"{EXTERNAL_V1}/namespaces/{{namespace}}/{{resource}}" in document["paths"]
     operations = [item["get"]["operationId"] for item in document["paths"].values()]
     assert len(set(operations)) == len(operations)
