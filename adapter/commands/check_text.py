@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from adapter.diagnosis.check_report import Report, RuleReport, Tried
-from adapter.model.wording import some
+from wire.api.wording import some
 
 METRICS_SHOWN_MAX = 10
 UNREACHABLE = "PrometheusDown"

@@ -11,9 +11,9 @@ from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_s
 from adapter.config import ConfigError, load
 from adapter.config.document import first_document
 from adapter.diagnosis.rule_migration import NO_SERIES, MigratedRule
-from adapter.model.wording import some
 from adapter.runtime.migrating import migrated
 from wire.api.status import StatusError, Unavailable
+from wire.api.wording import some
 from wire.kube.chosen_context import add_context_flags, context_of
 from wire.kube.cluster_access import ConnectionConfigError
 from wire.process.command_line.messages import print_error

@@ -22,8 +22,8 @@ from adapter.model import (
     Rows,
     Sample,
 )
-from adapter.model.wording import some
 from adapter.promql.naming import NoLabel
+from wire.api.wording import some
 
 NAMES_SHOWN_MAX: Final = 8
 

@@ -19,13 +19,13 @@ from adapter.model import (
     Offer,
     ResourceMapping,
 )
-from adapter.model.wording import some
 from adapter.promql.metric_query import QueryNotBuilt
 from adapter.promql.naming import NoLabel, ResourceConverter, series_metric
 from adapter.promql.regex import pattern
 from adapter.promql.selectors import selectors
 from wire.api.labels import EVERYTHING
 from wire.api.quoting import go_quote
+from wire.api.wording import some
 
 LabelSet = Mapping[str, str]
 

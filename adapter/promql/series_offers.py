@@ -20,9 +20,9 @@ from adapter.model import (
     Series,
     UnknownResource,
 )
-from adapter.model.wording import some
 from adapter.promql.naming import ResourceConverter, series_metric
 from adapter.promql.sorting import sorted_in_slices
+from wire.api.wording import some
 
 SeriesKey = tuple[BackendRef, str]
 """A backend and a series query: rules that share both share one listing."""

@@ -5,7 +5,7 @@
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from scaler.algorithm.bounds import (
     DESIRED_WITHIN_RANGE,
@@ -36,8 +36,8 @@ from scaler.algorithm.replicas import (
 from scaler.algorithm.stabilization import READY_FOR_NEW_SCALE
 from scaler.api.extension_status import DecisionSummary
 from wire.api.quantity import format_milli
+from wire.api.wording import some
 
-_NAMES_SHOWN_MAX = 5
 _NOT_FOUND = re.compile(r"could not find the metric [^:]*:?\s*(.*)", re.DOTALL)
 _LIMITS = {
     SCALE_UP_LIMIT: "the scale-up rate",
@@ -239,13 +239,13 @@ def _measured(metric: MetricDerivation) -> str:
 def _groups(groups: PodGroups) -> str:
     parts = [f"{_counted(len(groups.ready), 'pod')} ready"]
     if groups.missing:
-        parts.append(f"{len(groups.missing)} without a sample ({_names(groups.missing)})")
+        parts.append(f"{len(groups.missing)} without a sample ({some(groups.missing)})")
     if groups.unready:
-        parts.append(f"{len(groups.unready)} not ready yet ({_names(groups.unready)})")
+        parts.append(f"{len(groups.unready)} not ready yet ({some(groups.unready)})")
     if groups.ignored:
-        parts.append(f"{len(groups.ignored)} failed or terminating ({_names(groups.ignored)})")
+        parts.append(f"{len(groups.ignored)} failed or terminating ({some(groups.ignored)})")
     if groups.succeeded:
-        parts.append(f"{len(groups.succeeded)} succeeded ({_names(groups.succeeded)})")
+        parts.append(f"{len(groups.succeeded)} succeeded ({some(groups.succeeded)})")
     return f"{', '.join(parts)}."
 
 
@@ -339,12 +339,6 @@ def _policy(policy: PolicyLimit, direction: str) -> str:
         f"at most {policy.value}{unit} {direction} per {policy.period_seconds} s "
         f"from {policy.period_start_replicas} allows {policy.limit}"
     )
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_NAMES_SHOWN_MAX])
-    more = len(names) - _NAMES_SHOWN_MAX
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _replicas(count: int | None) -> str:

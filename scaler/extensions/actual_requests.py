@@ -14,8 +14,7 @@ from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import ConditionType
 from scaler.api.extension_spec import RequestsPolicy
-
-_NAMES_SHOWN_MAX = 5
+from wire.api.wording import some
 
 
 class ActualRequests(Extension[bool, None]):
@@ -63,9 +62,7 @@ def _remark(resized: list[str], *, would_be: int | None = None, holds: bool = Fa
             reason="NoResize",
             message="all pods have the requests of their specs",
         )
-    shown = ", ".join(resized[:_NAMES_SHOWN_MAX])
-    more = len(resized) - _NAMES_SHOWN_MAX
-    detail = f"These are {shown}{f' and {more} more' if more > 0 else ''}."
+    detail = f"These are {some(resized)}."
     if holds:
         proposal = "allow no decision" if would_be is None else f"propose {would_be}"
         detail += f" With the requests of the specs, the metrics {proposal}."

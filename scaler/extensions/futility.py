@@ -1,7 +1,5 @@
 """Do not add pods while those that were added do not become ready (`behavior.scaleUp.futility`)."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from scaler.algorithm.draft import Draft
@@ -12,6 +10,7 @@ from scaler.algorithm.observed import Pod
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import Behavior, ConditionType, ScaleUpRules
+from wire.api.wording import some
 
 NAMES_SHOWN_MAX = 3
 # The CRD's defaults.
@@ -70,7 +69,7 @@ class Futility(Extension[FutilityRules, None]):
                 active=True,
                 reason="PodsNotReady",
                 message=f"no scale-up, because {len(stuck)} pods have been unready for "
-                f"{rules.ready_timeout_seconds:g} s: {_names(stuck)}",
+                f"{rules.ready_timeout_seconds:g} s: {some(stuck, NAMES_SHOWN_MAX)}",
                 detail=""
                 if draft.replicas == desired
                 else f"Without that, the replica count would be {desired}.",
@@ -90,9 +89,3 @@ def _is_stuck(pod: Pod, timeout_seconds: float, moment: Moment) -> bool:
                 return False
             since = condition.last_transition_time or since
     return since is not None and moment.reached(unix_seconds(since) + timeout_seconds)
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:NAMES_SHOWN_MAX])
-    more = len(names) - NAMES_SHOWN_MAX
-    return f"{shown} and {more} more" if more > 0 else shown

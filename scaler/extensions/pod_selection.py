@@ -16,8 +16,7 @@ from scaler.algorithm.policy import Policy
 from scaler.algorithm.readings import MetricFailed, PodSamples, Signal
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import ConditionType
-
-_NAMES_SHOWN_MAX = 5
+from wire.api.wording import some
 
 
 class PodSelection(Extension[str, None]):
@@ -94,12 +93,10 @@ def _left_out(target: str, names: Sequence[str]) -> Remark:
             reason="AllOwned",
             message=f"{target} owns all pods that its selector matches",
         )
-    more = len(names) - _NAMES_SHOWN_MAX
-    shown = ", ".join(names[:_NAMES_SHOWN_MAX])
     return Remark(
         condition=ConditionType.PODS_NOT_OWNED,
         active=True,
         reason="OtherPods",
         message=f"pods that the selector matches and {target} does not own do not count",
-        detail=f"These are {shown}{f' and {more} more' if more > 0 else ''}.",
+        detail=f"These are {some(names)}.",
     )

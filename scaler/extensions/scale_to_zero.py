@@ -20,10 +20,10 @@ from scaler.algorithm.propose import Proposal
 from scaler.algorithm.readings import Signal
 from scaler.api.extension_spec import ManualZero
 from scaler.extensions.measured_value import measured_milli
+from wire.api.wording import some
 
 # KEDA's default of `cooldownPeriod`, and the CRD's.
 COOLDOWN_SECONDS = 300.0
-NAMES_SHOWN_MAX = 5
 # Less than any period.
 SAME_SECONDS = 1.0
 
@@ -152,12 +152,12 @@ class ScaleToZero(Extension[ZeroRules, float]):
         """Why it may be at zero, or not."""
         if step.active and not step.floor:
             return (
-                f"It stays at zero, although {_names(step.active)} is above the activation value: "
+                f"It stays at zero, although {some(step.active)} is above the activation value: "
                 "behavior.scaleUp.selectPolicy is Disabled."
             )
         if step.active:
             return (
-                f"It stays above zero, because {_names(step.active)} is above the activation value."
+                f"It stays above zero, because {some(step.active)} is above the activation value."
             )
         if step.unknown and step.inactive_since_unix_seconds is None:
             return "It does not go to zero, because a metric that failed may be above its activation value."
@@ -263,9 +263,3 @@ def activity(signals: Sequence[Signal], proposals: Sequence[Proposal]) -> Activi
 
 def _proposals(draft: Draft) -> Sequence[Proposal]:
     return () if draft.recommended is None else draft.recommended.proposals
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:NAMES_SHOWN_MAX])
-    more = len(names) - NAMES_SHOWN_MAX
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -38,6 +38,7 @@ from scaler.extensions.formula.evaluation import FormulaFailedError, evaluate
 from scaler.extensions.formula.grammar import Formula, InvalidFormulaError, parse
 from scaler.extensions.measured_value import measured_milli
 from wire.api.quantity import format_milli
+from wire.api.wording import some
 
 # Of all formulas of a spec together. Parsing takes about 2 µs for each, and only a few thousand formulas are kept.
 CHARACTERS_MAX = 2048
@@ -225,8 +226,5 @@ def _unknown(name: str, names: set[str]) -> str:
     hyphenated = sorted(each for each in names if "-" in each and name in each.split("-"))
     if hyphenated:
         return f"no metric is named {name}; a name with '-' needs quotes: '{hyphenated[0]}'"
-    some = sorted(names)[:_NAMED_MAX]
-    known = ", ".join(some) or "none has a name"
-    if len(names) > len(some):
-        known += f" and {len(names) - len(some)} more"
+    known = some(sorted(names), _NAMED_MAX) or "none has a name"
     return f"no metric is named {name}, or it is a formula itself; the named metrics are: {known}"

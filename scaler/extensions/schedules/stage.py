@@ -16,6 +16,7 @@ from scaler.extensions.schedules.reading import Readable, read_on, readable
 from scaler.extensions.schedules.windows import Found, Scheduled, evaluated
 from scaler.extensions.schedules.work import Work
 from wire.api.meta import time_from_unix
+from wire.api.wording import some
 
 SCHEDULES = "schedules"
 INVALID_SCHEDULE = "InvalidSchedule"
@@ -196,8 +197,7 @@ def _remark(scheduled: Scheduled, unknown: tuple[str, str] | None, low: int, hig
 
 
 def _names(active: tuple[Active, ...]) -> str:
-    shown = ", ".join(_named(each) for each in active[:_NAMED_MAX])
-    return f"{shown} and {len(active) - _NAMED_MAX} more" if len(active) > _NAMED_MAX else shown
+    return some([_named(each) for each in active], _NAMED_MAX)
 
 
 def _counted(count: int) -> str:
