@@ -67,14 +67,10 @@ class ManagedCertificate:
         options: ManagedCertificateOptions,
         *,
         times: ManagedCertificateTimes | None = None,
-        now: Callable[[], datetime.datetime] = lambda: datetime.datetime.now(datetime.UTC),
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._options = options
         self._times = times or ManagedCertificateTimes()
-        self._now = now
-        self._monotonic = monotonic
         self._changed = asyncio.Event()
         self._served: Pair | None = None
         self._accepted_since: dict[bytes, float] = {}
@@ -153,7 +149,10 @@ class ManagedCertificate:
         if secret is not None:
             stored = stored_in(secret.data)
             renewed = successor(
-                stored, names=self._names(), trusted=_trusted(registrations), now=self._now()
+                stored,
+                names=self._names(),
+                trusted=_trusted(registrations),
+                now=datetime.datetime.now(datetime.UTC),
             )
             if renewed is not None:
                 await self._store(secret, renewed)
@@ -207,8 +206,8 @@ class ManagedCertificate:
             if not all(each.accepts(pair.certificate) for each in registrations):
                 self._accepted_since.clear()
                 return
-            since = self._accepted_since.setdefault(pair.certificate, self._monotonic())
-            if self._monotonic() - since < self._times.settle_seconds:
+            since = self._accepted_since.setdefault(pair.certificate, time.monotonic())
+            if time.monotonic() - since < self._times.settle_seconds:
                 return
         serve(pair)
         self._served = pair

@@ -11,8 +11,6 @@ REPLICAS = "replicas"
 READY_REPLICAS = "ready_replicas"
 COMPLETIONS = "/completions"
 """What follows a queue's name in the name of the series with its completions per second."""
-REPORTING = "/reporting"
-"""What follows a metric's name in the name of the series with the number of pods that reported it."""
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):

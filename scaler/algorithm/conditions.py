@@ -45,9 +45,9 @@ class Conditions:
         """The conditions so far."""
         return tuple(self._conditions)
 
-    def able_to_scale(self, reason: str, message: str = "") -> None:
+    def able_to_scale(self, reason: str) -> None:
         """The target can be read, and written if that was tried."""
-        self._set(ConditionType.ABLE_TO_SCALE, ConditionStatus.TRUE, reason, message)
+        self._set(ConditionType.ABLE_TO_SCALE, ConditionStatus.TRUE, reason, "")
 
     def unable_to_get_scale(self, error: str) -> None:
         """The target cannot be read."""

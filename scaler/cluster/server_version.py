@@ -9,7 +9,7 @@ then the behavior may change back and forth until all are upgraded, which writes
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -63,7 +63,6 @@ class ServerVersion:
         *,
         is_followed: bool,
         on_version: Callable[[str, str], object] = lambda _server, _behavior: None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """Without `is_followed`, the settings stay as they are and nothing is read.
 
@@ -75,7 +74,6 @@ class ServerVersion:
         self._kube = kube
         self._is_followed = is_followed
         self._on_version = on_version
-        self._sleep = sleep
         self._minor: int | None = None
         self._known, self._is_due = asyncio.Event(), asyncio.Event()
         if not is_followed:
@@ -105,11 +103,11 @@ class ServerVersion:
                 await self._read()
             except (StatusError, Unavailable, msgspec.DecodeError, ValueError) as error:
                 self._problem.set(str(error))
-                await self._sleep(backoff.next_seconds())
+                await asyncio.sleep(backoff.next_seconds())
                 continue
             self._problem.set(None)
             backoff.reset()
-            await self._sleep(READ_SECONDS_MIN)
+            await asyncio.sleep(READ_SECONDS_MIN)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(READ_SECONDS - READ_SECONDS_MIN):
                     await self._is_due.wait()

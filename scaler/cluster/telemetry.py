@@ -31,17 +31,11 @@ _DELAY_BUCKETS_SECONDS = (
 class Telemetry:
     """The metrics and the registry that they are in."""
 
-    def __init__(
-        self,
-        kind: WatchedKind = LOAD_AUTOSCALERS,
-        registry: CollectorRegistry | None = None,
-        *,
-        shards: int = 0,
-    ) -> None:
+    def __init__(self, kind: WatchedKind = LOAD_AUTOSCALERS, *, shards: int = 0) -> None:
         """`kind`: the kind of autoscaler that is reconciled; it decides how one is labelled. `shards`: how many the
         replicas share, 0 if one of them leads.
         """
-        self.registry = registry or CollectorRegistry()
+        self.registry = CollectorRegistry()
         self._kind = kind
         self._shards = shards
         self._add_upstream_metrics()

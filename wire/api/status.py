@@ -123,9 +123,9 @@ def failure(code: int, message: str, details: StatusDetails | None = None) -> St
     return StatusError(message, code=code, reason=REASONS.get(code, unnamed), details=details)
 
 
-def bad_request(message: str, details: StatusDetails | None = None) -> StatusError:
+def bad_request(message: str) -> StatusError:
     """400: the request cannot be understood; the same request will fail again."""
-    return failure(400, message, details)
+    return failure(400, message)
 
 
 def unauthorized(message: str = "Unauthorized") -> StatusError:
@@ -148,9 +148,9 @@ def method_not_allowed(message: str) -> StatusError:
     return failure(405, message)
 
 
-def conflict(message: str, details: StatusDetails | None = None) -> StatusError:
+def conflict(message: str) -> StatusError:
     """409: the object has changed since it was read."""
-    return failure(409, message, details)
+    return failure(409, message)
 
 
 def internal_error(cause: str) -> StatusError:

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -58,14 +58,12 @@ class RestMapper:
         on_change: Callable[[], None] | None = None,
         known: tuple[GroupVersion, ...] = (),
         version_wait_seconds: float = VERSION_WAIT_SECONDS,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`on_change` is called when a refresh has found a difference; `known` is used until the first refresh."""
         self._client = client
         self._on_change = on_change
         self._version_wait_seconds = version_wait_seconds
-        self._sleep = sleep
         self._monotonic = monotonic
         self._table = ResourceTable(known)
         self._refreshed_at_seconds = float("-inf")
@@ -88,13 +86,13 @@ class RestMapper:
         return self._table
 
     def resource_for(
-        self, resource: str, group: str = "", version: str = "", *, short_names: bool = False
+        self, resource: str, group: str = "", *, short_names: bool = False
     ) -> GroupVersionResource:
         """The one resource of that singular or plural name (and of that short name, as with kubectl, if `short_names`).
 
         Raises `NoMatchError` and `AmbiguousError`.
         """
-        partial = GroupVersionResource(group, version, resource)
+        partial = GroupVersionResource(group, "", resource)
         return self._table.resource_for(
             self._table.expand_short_name(partial) if short_names else partial
         )
@@ -138,7 +136,7 @@ class RestMapper:
             while True:
                 with contextlib.suppress(StatusError, Unavailable, msgspec.DecodeError):
                     await self.refresh()
-                await self._sleep(period_seconds)
+                await asyncio.sleep(period_seconds)
         finally:
             self._give_up(self._late)
 

@@ -68,11 +68,9 @@ class Writer(Reader, Protocol):
         """GET."""
         return await self.send("GET", path, params=params, accept=accept)
 
-    async def create(
-        self, path: str, body: bytes, *, before_each: BeforeEach | None = None
-    ) -> bytes:
+    async def create(self, path: str, body: bytes) -> bytes:
         """POST. Raises `StatusError` 409 AlreadyExists when the name is taken."""
-        return await self.send("POST", path, body=body, before_each=before_each)
+        return await self.send("POST", path, body=body)
 
     async def replace(
         self, path: str, body: bytes, *, before_each: BeforeEach | None = None
@@ -80,18 +78,9 @@ class Writer(Reader, Protocol):
         """PUT. Raises `StatusError` 409 Conflict when the resourceVersion in the body is old."""
         return await self.send("PUT", path, body=body, before_each=before_each)
 
-    async def patch(
-        self,
-        path: str,
-        body: bytes,
-        *,
-        content_type: str = MERGE_PATCH,
-        before_each: BeforeEach | None = None,
-    ) -> bytes:
+    async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
         """PATCH; `content_type` says of which kind."""
-        return await self.send(
-            "PATCH", path, body=body, content_type=content_type, before_each=before_each
-        )
+        return await self.send("PATCH", path, body=body, content_type=content_type)
 
     async def delete(self, path: str, *, resource_version: str) -> bytes:
         """DELETE. Raises `StatusError` 409 Conflict when the object has another resourceVersion."""

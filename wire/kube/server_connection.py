@@ -5,7 +5,6 @@ They are sent only after the certificate of the server is verified, since a serv
 
 import os
 import ssl
-from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -34,7 +33,6 @@ async def connect_to(
     context: ChosenContext = CURRENT,
     source: AccessSource | None = None,
     user_agent: str,
-    environ: Mapping[str, str] = os.environ,
 ) -> Connection:
     """The credentials for the cluster (found as by `connect`, or `source`), sent to another server than the API server.
 
@@ -42,7 +40,7 @@ async def connect_to(
     `server_hostname`, if that is not the host of `server`. Only a pod may do without, for a server on its own loopback.
     Raises `ConnectionConfigError`.
     """
-    source = source or access_source(kubeconfig, context, environ)
+    source = source or access_source(kubeconfig, context, os.environ)
     own_loopback = isinstance(source, ServiceAccount) and urlsplit(server).hostname in LOOPBACK
     verifies = ca_file is not None or ca_pem is not None
     if not verifies and not insecure_skip_tls_verify and not own_loopback:

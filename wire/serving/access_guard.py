@@ -14,7 +14,7 @@ from wire.api.status import (
     internal_error,
     method_not_allowed,
 )
-from wire.serving.attributes import ANONYMOUS, Attributes, User, attributes_of
+from wire.serving.attributes import ANONYMOUS, User, attributes_of
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.client_address import client_address
@@ -24,18 +24,12 @@ from wire.serving.rendering import as_status, respond_with_error
 from wire.serving.request_path import check_path
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-AttributesOf = Callable[[web.Request], Attributes]
 Admit = Callable[[web.Request], Awaitable[User]]
 
 USER: web.RequestKey[User] = web.RequestKey("user", User)
 """The user of a request that passed `guard`: `request[USER]`."""
 
 log = logging.getLogger(__name__)
-
-
-def request_attributes(request: web.Request) -> Attributes:
-    """The attributes of a request by its path, as every API server reads it."""
-    return attributes_of(request.method, request.path, request.rel_url.raw_query_string)
 
 
 @web.middleware
@@ -83,7 +77,6 @@ def _status_of(request: web.Request, error: Exception) -> web.Response:
 def admission(
     authenticator: Authenticator,
     authorizer: Authorizer,
-    attributes: AttributesOf = request_attributes,
 ) -> Admit:
     """Authenticate and authorize a request: the user that it is for, which is the impersonated one if the client may impersonate it.
 
@@ -92,7 +85,7 @@ def admission(
 
     async def admit(request: web.Request) -> User:
         check_path(request.raw_path.partition("?")[0])
-        requested = attributes(request)
+        requested = attributes_of(request.method, request.path, request.rel_url.raw_query_string)
         client = await authenticator.authenticate(request)
         if client.name != ANONYMOUS and isinstance(request.protocol, HTTPConnection):
             request.protocol.authenticated()

@@ -10,7 +10,7 @@ import logging
 import ssl
 import time
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from urllib.parse import unquote
 
@@ -69,7 +69,6 @@ class Authenticator:
         audiences: tuple[str, ...] = (),
         token_cache_seconds: float = 10.0,
         queue: ReviewQueue | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`reviewer` None: no token is accepted. `audiences`: those of this server, in addition to the API server's.
 
@@ -79,13 +78,13 @@ class Authenticator:
         self._audiences = frozenset(audiences)
         self._reviewer = reviewer
         self._identities: TTLCache[tuple[Bundle, tuple[bytes, ...]], ClientIdentity | str] = (
-            TTLCache(1024, IDENTITY_SECONDS, timer=monotonic)
+            TTLCache(1024, IDENTITY_SECONDS, timer=time.monotonic)
         )
         self._queue = queue or ReviewQueue()
         # By hash, so that a memory dump does not show tokens.
-        self._tokens = _token_cache(token_cache_seconds, TOKENS_SIZE_MAX, monotonic)
+        self._tokens = _token_cache(token_cache_seconds, TOKENS_SIZE_MAX)
         # Garbage must not displace the tokens above.
-        self._unknown_tokens = _token_cache(token_cache_seconds, UNKNOWN_TOKENS_SIZE_MAX, monotonic)
+        self._unknown_tokens = _token_cache(token_cache_seconds, UNKNOWN_TOKENS_SIZE_MAX)
         self._accepted_before: LRUCache[bytes, None] = LRUCache(
             ACCEPTED_BEFORE_SIZE_MAX // DIGEST_BYTES
         )
@@ -224,10 +223,10 @@ def _intermediates(tls: ssl.SSLObject) -> list[bytes]:
     return [one if isinstance(one, bytes) else one.public_bytes(_DER) for one in chain or ()][1:]
 
 
-def _token_cache(
-    ttl_seconds: float, size_max: int, monotonic: Callable[[], float]
-) -> ReviewCache[bytes, User | None]:
-    return ReviewCache(ttl_seconds=lambda _: ttl_seconds, size_max=size_max, monotonic=monotonic)
+def _token_cache(ttl_seconds: float, size_max: int) -> ReviewCache[bytes, User | None]:
+    return ReviewCache(
+        ttl_seconds=lambda _: ttl_seconds, size_max=size_max, monotonic=time.monotonic
+    )
 
 
 class _ReviewedUser(msgspec.Struct, frozen=True):

@@ -46,16 +46,14 @@ class Health:
     def __init__(
         self,
         *,
-        alive: Iterable[Check] = (),
         ready: Iterable[Check] = (),
         may_read: MayRead = no_client,
     ) -> None:
-        """/livez and /healthz run `alive`; /readyz runs `alive` and `ready` (GenericAPIServer.AddReadyzChecks).
+        """/readyz runs `ready` too (GenericAPIServer.AddReadyzChecks), /livez and /healthz do not.
 
         The chart of prometheus-adapter has a liveness probe for /healthz, which must not fail while Prometheus is away.
         """
-        live = (PING, *alive)
-        self._checks = {"livez": live, "readyz": (*live, *ready), "healthz": live}
+        self._checks = {"livez": (PING,), "readyz": (PING, *ready), "healthz": (PING,)}
         self._may_read = may_read
         self._failing: dict[str, tuple[str, ...]] = {}
 

@@ -23,7 +23,6 @@ ENCODING = "encoding"
 OBJECTS = "the metrics of single objects"
 
 METRICS = "/metrics"
-OPENMETRICS_END = b"# EOF\n"
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

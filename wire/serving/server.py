@@ -24,11 +24,9 @@ from wire.kube.requests import Writer
 from wire.process.background_tasks import BackgroundTasks, stopped
 from wire.serving.access_guard import (
     USER,
-    AttributesOf,
     admission,
     errors_to_status,
     guard,
-    request_attributes,
 )
 from wire.serving.attributes import ANONYMOUS, Attributes
 from wire.serving.authentication import Authenticator
@@ -118,16 +116,14 @@ class Server:
         on_refusal: Callable[[str], object] = lambda _: None,
         version: str,
         offers: tuple[str, ...] = (),
-        alive: Iterable[Check] = (),
         ready: Iterable[Check] = (),
-        attributes: AttributesOf = request_attributes,
         paths: Paths = tuple,
         background: BackgroundTasks | None = None,
         certificate: RenewedCertificate | None = None,
         drain_seconds: float = 20.0,
         trust_wait_seconds: float = 3.0,
     ) -> None:
-        """`offers`: of /version. `paths` are listed at `/` besides the routes with fixed paths. `alive` and `ready` are the program's
+        """`offers`: of /version. `paths` are listed at `/` besides the routes with fixed paths. `ready` are the program's
         checks; the server's own tasks join `background`, and /readyz fails when one of those has ended.
         `on_crash` is called for each metric that is missing in /metrics because of a bug, and `on_refusal` with
         the reason when a client takes too much. `certificate` replaces the self-signed certificate of the options. Raises `ServingConfigError`.
@@ -160,10 +156,10 @@ class Server:
             denied_cache_seconds=options.authorization_denied_cache_seconds,
             queue=queue,
         )
-        self.admit = admission(self.authenticator, self.authorizer, attributes)
+        self.admit = admission(self.authenticator, self.authorizer)
         self.app = web.Application(middlewares=[errors_to_status, guard(self.admit)])
         self.health = Health(
-            alive=alive, ready=(*self._checks(), *ready), may_read=partial(self.may_get, METRICS)
+            ready=(*self._checks(), *ready), may_read=partial(self.may_get, METRICS)
         )
         self.health.add_routes(self.app)
         add_metrics_route(self.app, registry, metrics, on_crash=on_crash)
