@@ -157,18 +157,23 @@ class FakeAutoscalers:
 
 
 class FakePods:
-    """A fixed set of pods."""
+    """A set of pods."""
 
     def __init__(self, *pods: Pod) -> None:
         self.pods = pods
+        self._matches: dict[tuple[str, Selector], tuple[Pod, ...]] = {}
 
     def matching(self, namespace: str, selector: Selector) -> tuple[Pod, ...]:
-        """Those that match."""
-        return tuple(
+        """Those that match; the same object until one changes, as of `PodIndex`."""
+        found = tuple(
             pod
             for pod in self.pods
             if pod.metadata.namespace == namespace and selector.matches(pod.metadata.labels)
         )
+        before = self._matches.get((namespace, selector), ())
+        if [*map(id, found)] != [*map(id, before)]:
+            self._matches[namespace, selector] = found
+        return self._matches.get((namespace, selector), found)
 
 
 class FakeMeasurements:

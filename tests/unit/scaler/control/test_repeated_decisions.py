@@ -183,6 +183,8 @@ class Lockstep:
         self.started = [-10_000.0] * PODS
         self.not_ready_since: dict[int, float] = {}
         self.revisions = ["a"] * PODS
+        # A pod stays the same object until it changes, as in a watch cache.
+        self.pods = tuple(map(self.pod, range(PODS)))
         self.is_cpu = spec["metrics"][0]["type"] == "Resource"
         for world in self.worlds:
             world.scaled(2)
@@ -223,8 +225,12 @@ class Lockstep:
                 world.rivals.follow(world.kind.kind)(*changes)
 
     async def sync(self, seconds: float, *, are_shared: bool) -> None:
+        now = map(self.pod, range(PODS))
+        self.pods = tuple(
+            old if old == new else new for old, new in zip(self.pods, now, strict=True)
+        )
         for world in self.worlds:
-            world.pods.pods = tuple(map(self.pod, range(PODS)))
+            world.pods.pods = self.pods
             world.measurements.are_shared = are_shared
             world.passes(seconds)
             await world.reconcile_and_keep([self.reading(world)])
