@@ -51,11 +51,7 @@ async def checked(
         warnings=tuple(Problem.of(each) for each in configuration.warnings),
     )
     if prometheus:
-        mapping = (
-            await cluster_mapping(kubeconfig, user_agent, context=context)
-            if kubeconfig
-            else built_in_mapping()
-        )
+        mapping = await mapping_of(kubeconfig, user_agent, context=context)
         backends = await backends_of(Path(source.name), configuration, prometheus, user_agent)
         try:
             checker = RuleChecker(backends, mapping)
@@ -80,10 +76,15 @@ async def backends_of(
     return Backends(backend_clients(configuration.backends, file=file, default=default, active={}))
 
 
-async def cluster_mapping(
-    kubeconfig: Path, user_agent: str, *, context: ChosenContext = CURRENT
+async def mapping_of(
+    kubeconfig: Path | None, user_agent: str, *, context: ChosenContext = CURRENT
 ) -> ClusterMapping:
-    """The resources of a cluster. Raises `StatusError`, `Unavailable` and `ConnectionConfigError`."""
+    """The resources of a cluster, or without a kubeconfig those that are built in.
+
+    Raises `StatusError`, `Unavailable` and `ConnectionConfigError`.
+    """
+    if kubeconfig is None:
+        return built_in_mapping()
     client = KubeClient(await connect(kubeconfig, context=context, user_agent=user_agent))
     try:
         mapper = RestMapper(client)

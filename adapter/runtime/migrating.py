@@ -4,8 +4,7 @@ from pathlib import Path
 
 from adapter.config import Configuration
 from adapter.diagnosis.rule_migration import MigratedRule, RuleMigration
-from adapter.fetch.builtin_resources import built_in_mapping
-from adapter.runtime.checking import backends_of, cluster_mapping
+from adapter.runtime.checking import backends_of, mapping_of
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.kube.chosen_context import CURRENT, ChosenContext
 
@@ -23,11 +22,7 @@ async def migrated(
 
     Raises what `checked` raises.
     """
-    mapping = (
-        await cluster_mapping(kubeconfig, user_agent, context=context)
-        if kubeconfig
-        else built_in_mapping()
-    )
+    mapping = await mapping_of(kubeconfig, user_agent, context=context)
     backends = await backends_of(file, configuration, prometheus, user_agent)
     try:
         return await RuleMigration(backends, mapping).rules(configuration)

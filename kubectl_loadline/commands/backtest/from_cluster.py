@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from kubectl_loadline.cluster.adapter_program import (
-    ADAPTER_PROCESS,
     adapter_arguments,
+    adapter_output,
     cluster_arguments,
 )
 from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, short_name
@@ -28,6 +28,7 @@ from kubectl_loadline.recorded_series.of_metrics import (
     series_of_metrics,
 )
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
+from kubectl_loadline.terminal.progress import ProgressLine
 from kubectl_loadline.terminal.screen import print_note
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
@@ -127,25 +128,21 @@ async def _explained(
     name = f"{short_name(present.kind)}/{autoscaler.metadata.namespace}/{autoscaler.metadata.name}"
     try:
         adapter = await adapter_of(session, given.program)
-        async with (
-            adapter_arguments(
-                session, adapter, skips_verification=given.insecure_skip_tls_verify
-            ) as (_, arguments),
-            session.progress.waiting_for("reading the queries of the adapter"),
-        ):
-            return await _explain(name, [*arguments, *cluster_arguments(cluster_of(given))])
+        async with adapter_arguments(
+            session, adapter, skips_verification=given.insecure_skip_tls_verify
+        ) as (_, arguments):
+            flags = [*arguments, *cluster_arguments(cluster_of(given))]
+            return await _explain(name, flags, session.progress)
     except (Unreachable, Unavailable, StatusError) as error:
         print_note("backtest", f"without the queries of the adapter, because {error}")
         return ()
 
 
-async def _explain(name: str, arguments: Sequence[str]) -> Sequence[Explained]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", ADAPTER_PROCESS, "explain", name, "--output=json", *arguments,
-        stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    output, _ = await process.communicate()
+async def _explain(name: str, flags: Sequence[str], progress: ProgressLine) -> Sequence[Explained]:
+    arguments = [name, "--output=json", *flags]
+    _, printed, messages = await adapter_output("explain", arguments, progress=progress)
+    sys.stderr.write(messages.decode())
     try:
-        return explanations_in(output)
+        return explanations_in(printed)
     except ValueError as error:
         raise Unreachable(f"the adapter does not explain {name}") from error
