@@ -32,7 +32,6 @@ from wire.serving.server import Delegates, Server
 REQUESTS_LEVEL: Final = 3
 """From this `-v` on, every request is logged, as in every Kubernetes API server."""
 
-RESOURCES_RETRY_SECONDS: Final = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +82,7 @@ class _Server:
         await listener.start()
         tasks.start(self._rounds.run(), name="watched metrics")
         tasks.start(self._reloader.run(), name="configuration reload")
-        tasks.start(self._follow_resources(), name="discovery")
+        tasks.start(self._parts.mapper.run(), name="discovery")
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reloader.reload_now)
         ends = [asyncio.create_task(each.wait()) for each in (stop, tasks.failed)]
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -150,10 +149,3 @@ class _Server:
         # The mapper logs what is wrong.
         with contextlib.suppress(StatusError, Unavailable, msgspec.DecodeError):
             await self._parts.mapper.refresh()
-
-    async def _follow_resources(self) -> None:
-        """Until the first success nothing can be served, so it is retried often."""
-        while not self._parts.mapper.table.versions:
-            await asyncio.sleep(RESOURCES_RETRY_SECONDS)
-            await self._read_resources()
-        await self._parts.mapper.run()

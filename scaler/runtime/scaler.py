@@ -7,8 +7,6 @@ import socket
 import uuid
 from typing import Final
 
-import msgspec
-
 from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.clock import SYSTEM_CLOCK, Clock
 from scaler.cluster.events.autoscaler_events import COMPONENT, Events
@@ -36,11 +34,9 @@ from scaler.runtime.published_certificate import PublishedCertificate
 from scaler.runtime.reconciling import Reconciling
 from scaler.runtime.target_access import TargetAccess
 from scaler.runtime.watches import Watches
-from wire.api.status import StatusError, Unavailable
 from wire.kube.connection import connect
 from wire.kube.mapper import RestMapper
 from wire.process.background_tasks import BackgroundTasks, stopped
-from wire.process.backoff import Backoff, BackoffLimits
 from wire.process.event_loop import stop_requested
 from wire.serving.health import Check
 from wire.serving.metrics_and_version import Collect
@@ -49,7 +45,6 @@ from wire.serving.server import Delegates, Server
 OK: Final = 0
 FAILED: Final = 1
 # The pauses between attempts while discovery has never succeeded.
-DISCOVERY_RETRIES: Final = BackoffLimits(initial_seconds=0.5, max_seconds=4.0, jitter_ratio=0.2)
 # How long shutdown waits for events that are still to be written.
 FLUSH_SECONDS: Final = 2.0
 
@@ -151,7 +146,7 @@ class Scaler:
         """Start everything, wait for `stop` or a failure, stop everything; returns the exit code."""
         try:
             server = await self._started_server()
-            self._background.start(self._follow_discovery(), name="discovery")
+            self._background.start(self._mapper.run(), name="discovery")
             version = self._server_version.run()
             self._background.start(version, name="server version", may_end=True)
             for cache in self._watches.caches:
@@ -372,15 +367,6 @@ class Scaler:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._recorder.flushed(), FLUSH_SECONDS)
             await stopped(writing)
-
-    async def _follow_discovery(self) -> None:
-        backoff = Backoff(DISCOVERY_RETRIES)
-        while not self._mapper.table.versions:
-            try:
-                await self._mapper.refresh()
-            except (StatusError, Unavailable, msgspec.DecodeError):
-                await asyncio.sleep(backoff.next_seconds())
-        await self._mapper.run()
 
     def _discovery_problem(self) -> str | None:
         if self._mapper.table.versions:

@@ -32,6 +32,7 @@ from wire.kube.mapping import (
     ResourceTable,
 )
 from wire.kube.requests import JSON, Reader
+from wire.process.backoff import Backoff, BackoffLimits
 from wire.process.problem_log import ProblemLog
 
 __all__ = ["AmbiguousError", "GroupVersionResource", "NoMatchError", "Resource", "RestMapper"]
@@ -40,6 +41,7 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 ACCEPT_AGGREGATED = f"{AGGREGATED},{JSON}"
 # kube-controller-manager resets its REST mapper as often (cmd/kube-controller-manager/app/controllermanager.go).
 REFRESH_SECONDS = 30.0
+FIRST_RETRIES = BackoffLimits(initial_seconds=0.5, max_seconds=4.0, jitter_ratio=0.2)
 # An unknown name may belong to a new CRD; a name that stays unknown must not cause a request each time.
 REFRESH_AFTER_MISS_SECONDS = 5.0
 # Without aggregated discovery: a version whose server has not answered by then is left to the next refresh.
@@ -130,13 +132,17 @@ class RestMapper:
                     await self._refresh()
         return self._table is not table
 
-    async def run(self, period_seconds: float = REFRESH_SECONDS) -> None:
-        """Refresh periodically until cancelled."""
+    async def run(self) -> None:
+        """Refresh until cancelled: periodically, and more often until it has succeeded once, because nothing works before."""
+        retries = Backoff(FIRST_RETRIES)
         try:
             while True:
+                if self._table.versions:
+                    await asyncio.sleep(REFRESH_SECONDS)
                 with contextlib.suppress(StatusError, Unavailable, msgspec.DecodeError):
                     await self.refresh()
-                await asyncio.sleep(period_seconds)
+                if not self._table.versions:
+                    await asyncio.sleep(retries.next_seconds())
         finally:
             self._give_up(self._late)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
+from tests.fakes import virtual_time
 from wire.api.status import StatusError, Unavailable
 from wire.kube.mapper import NoMatchError, RestMapper
 from wire.kube.requests import JSON
@@ -167,6 +168,27 @@ async def test_the_json_of_something_else_is_not_taken_for_a_server_without_reso
         await mapper.refresh()
     assert mapper.resource_for("pods").version == "v1"
     assert mapper.resource_for("foos").group == "x.io"
+
+
+def test_discovery_is_read_often_until_it_was_read_once_and_then_periodically():
+    server = Documents({"/api": Unavailable("down"), "/apis": aggregated()})
+    mapper = RestMapper(server)
+
+    async def scenario() -> list[int]:
+        running = asyncio.create_task(mapper.run())
+        counts = []
+        for seconds in (10.0, 10.0, 60.0):
+            before = len(server.paths)
+            await virtual_time.passes(seconds)
+            counts.append(server.paths[before:].count("/api"))
+            server.documents["/api"] = CORE
+        running.cancel()
+        return counts
+
+    while_down, first, later = virtual_time.run(scenario())
+    assert 3 <= while_down <= 6
+    assert first == 1
+    assert later == 2
 
 
 async def test_an_unknown_name_refreshes_discovery_but_not_every_time():
