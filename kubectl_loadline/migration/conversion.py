@@ -14,11 +14,13 @@ from wire.process.command_line.parsing import boolean
 
 Json = dict[str, Any]
 
+OF_KEDA: Final = ("autoscaling.keda.sh/", "scaledobject.keda.sh/", "validations.keda.sh/")
+"""The prefixes of KEDA's annotations."""
 # Written by other programs about the original object.
 _FOREIGN_ANNOTATIONS: Final = (
+    *OF_KEDA,
     "kubectl.kubernetes.io/",
     "autoscaling.alpha.kubernetes.io/",
-    "autoscaling.keda.sh/",
     "deployment.kubernetes.io/",
     "meta.helm.sh/",
 )
@@ -81,6 +83,18 @@ class Remarks:
                 type_field, f"{kind!r} is neither AverageValue nor Value, which KEDA refuses"
             )
         return {"type": kind, "value" if kind == "Value" else "averageValue": quantity}
+
+    def activation(self, field: str, value: object) -> Json:
+        """KEDA's activation value of a metric as the field `activationValue`; nothing without one, or with one that the field cannot have."""
+        text = str(value or "").strip()
+        if text.startswith("-"):
+            self.add(
+                field,
+                f"{text} cannot be an activationValue, and is omitted: in KEDA, the target is always active",
+                "Set minReplicas to 1.",
+            )
+            return {}
+        return {"activationValue": text} if text else {}
 
     def unconvertible(self, field: str, message: str) -> Unconvertible:
         """The exception for a field."""

@@ -3,16 +3,24 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
+
+from adapter.config import ConfigError, parse
+from adapter.config.problems import ProblemCode
 from kubectl_loadline.migration.adapter_names import AdapterNames, dns_label, unique
 from kubectl_loadline.migration.conversion import Json, Remarks, as_boolean
 from kubectl_loadline.migration.negative_results import may_be_negative
 
 # Fields of the trigger that say how to reach Prometheus, which the adapter's flags or `backends` say for all metrics.
 _CONNECTION: Final = (
-    "authModes", "awsRegion", "cortexOrgID", "customHeaders", "namespace", "queryParameters", "timeout", "unsafeSsl",
+    "authMode", "authModes", "awsRegion", "cortexOrgID", "credentialsFromEnv", "credentialsFromEnvFile", "customHeaders", "identityOwner",
+    "namespace", "queryParameters", "timeout", "unsafeSsl",
 )  # fmt: skip
 # Those that may select a tenant: with others, the same server has other values.
 _TENANT: Final = ("cortexOrgID", "customHeaders", "namespace", "queryParameters")
+
+
+_REFUSED: Final = (ProblemCode.INVALID_QUERY, ProblemCode.INVALID_TEMPLATE)
 
 
 class PrometheusMetrics:
@@ -45,6 +53,12 @@ class PrometheusMetrics:
         metadata = trigger.get("metadata") or {}
         name = self._names.metric(f"{self._prefix}_{trigger.get('name') or index}")
         rule = self._rule(name, _not_negative(str(metadata.get("query", ""))))
+        if problem := _query_problem(rule):
+            raise self._remarks.unconvertible(
+                f"{where}.metadata.query",
+                f"the adapter would refuse its whole configuration, because of this query {problem}. Write it in PromQL, "
+                "or leave this object to KEDA",
+            )
         backend = self._backend(where, trigger, metadata)
         if backend is not None:
             rule["backend"] = backend["name"]
@@ -121,24 +135,26 @@ class PrometheusMetrics:
                 "type": "Object",
                 "object": {"describedObject": {**self._described}, **source},
             }
-        activation = str(metadata.get("activationThreshold") or "").strip()
-        if activation.startswith("-"):
-            self._remarks.add(
-                f"{where}.activationThreshold",
-                f"{activation} cannot be an activationValue, and is omitted: in KEDA, the trigger is always active",
-                "Set minReplicas to 1.",
-            )
-        elif activation:
-            metric["activationValue"] = activation
-        return metric
+        return metric | self._remarks.activation(
+            f"{where}.activationThreshold", metadata.get("activationThreshold")
+        )
+
+    def _credentials(self, reference: Mapping[str, Any]) -> dict[str, str]:
+        """What distinguishes the credentials from others. A TriggerAuthentication is one of the namespace of the object."""
+        if not reference:
+            return {}
+        kind = reference.get("kind") or "TriggerAuthentication"
+        found = {"kind": str(kind), "name": str(reference.get("name", ""))}
+        if kind != "ClusterTriggerAuthentication":
+            found["namespace"] = self._namespace
+        return {f"authenticationRef.{name}": value for name, value in found.items()}
 
     def _backend(
         self, where: str, trigger: Mapping[str, Any], metadata: Mapping[str, Any]
     ) -> Json | None:
         """The backend of the trigger, which is added to `backends`."""
-        credentials = trigger.get("authenticationRef") or {}
         tenant = {name: str(metadata[name]) for name in _TENANT if metadata.get(name)}
-        tenant |= {f"authenticationRef.{name}": str(value) for name, value in credentials.items()}
+        tenant |= self._credentials(trigger.get("authenticationRef") or {})
         address = str(metadata.get("serverAddress", ""))
         found = self._names.backend(address, tenant)
         if found is None:
@@ -172,6 +188,16 @@ def _not_negative(query: str) -> str:
     if not may_be_negative(query):
         return query
     return f"clamp_min({_ended(query)}, 0)"
+
+
+def _query_problem(rule: Json) -> str | None:
+    """Why the adapter refuses a query, such as one in MetricsQL, by its own reader of a configuration."""
+    try:
+        parse(msgspec.json.encode({"metrics": [rule]}).decode())
+    except ConfigError as error:
+        found = [each.problem for each in error.problems if each.code in _REFUSED]
+        return f"({found[0]})" if found else None
+    return None
 
 
 def _ended(query: str) -> str:

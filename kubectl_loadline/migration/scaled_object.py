@@ -1,6 +1,5 @@
 """KEDA's ScaledObject (keda.sh/v1alpha1) to a LoadAutoscaler. docs/keda-fields.md has the table of the fields."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -10,11 +9,11 @@ from kubectl_loadline.migration.conversion import (
     Json,
     Remarks,
     Unconvertible,
-    as_boolean,
     load_autoscaler,
     name_of,
 )
 from kubectl_loadline.migration.cron_trigger import schedules
+from kubectl_loadline.migration.keda_annotations import is_always_active, suspension
 from kubectl_loadline.migration.prometheus_trigger import PrometheusMetrics
 from kubectl_loadline.migration.scaling_modifiers import formula_metric
 
@@ -31,8 +30,6 @@ SYNC_PERIOD_SECONDS: Final = 15
 
 # More than any usage: KEDA reads no activity from cpu and memory (`getScalerState`), so they do not keep a target from zero.
 NEVER_ACTIVE: Final = "1P"
-
-_PAUSED: Final = "autoscaling.keda.sh/paused"
 
 
 def from_scaled_object(
@@ -64,13 +61,15 @@ def from_scaled_object(
             f"{original}: none of its triggers ({_types(given)}) has a counterpart. Leave it to KEDA, or "
             "export the value to Prometheus and use a metric of it"
         )
-    _add_formula(given, metrics, prometheus, remarks)
+    if _add_formula(given, metrics, prometheus, remarks):
+        triggers = _beside_formula(triggers, metrics, remarks)
+    annotations = (scaled_object.get("metadata") or {}).get("annotations") or {}
     spec: Json = {"mode": "DryRun"} if dry_run else {}
-    bounds = _bounds(given, metrics, remarks)
-    if suspension := _suspension(
-        scaled_object, remarks, least=bounds["minReplicas"], most=bounds["maxReplicas"]
+    bounds = _bounds(given, metrics, remarks, always_active=is_always_active(annotations))
+    if found_suspension := suspension(
+        annotations, remarks, least=bounds["minReplicas"], most=bounds["maxReplicas"]
     ):
-        spec["suspend"] = suspension
+        spec["suspend"] = found_suspension
     spec["scaleTargetRef"] = target
     spec |= bounds
     if found := schedules(
@@ -146,19 +145,42 @@ def _metrics(
 
 def _add_formula(
     spec: Mapping[str, Any], metrics: list[Json], prometheus: PrometheusMetrics, remarks: Remarks
-) -> None:
-    """In KEDA, a formula replaces all triggers other than cpu and memory (`getScaledObjectMetricSpecs`)."""
+) -> bool:
+    """Whether there is a formula, which has been added to the metrics."""
     modifiers = (spec.get("advanced") or {}).get("scalingModifiers")
     if not modifiers:
-        return
-    label = prometheus.new_label("formula")
-    formula = formula_metric(modifiers, label=label, triggers=prometheus.labels, remarks=remarks)
+        return False
+    formula = formula_metric(
+        modifiers,
+        label=prometheus.new_label("formula"),
+        triggers=prometheus.labels,
+        replaces_failed=(spec.get("fallback") or {}).get("behavior") == "scalingModifiers",
+        remarks=remarks,
+    )
     if formula is None:
-        return
+        return False
     for metric in filter(_can_start, metrics):
         metric["use"] = "Input"
         metric.pop("activationValue", None)
     metrics.append(formula)
+    return True
+
+
+def _beside_formula(
+    triggers: Sequence[Mapping[str, Any]], metrics: list[Json], remarks: Remarks
+) -> Sequence[Mapping[str, Any]]:
+    """The triggers that count beside a formula: in KEDA, only those of type Resource do (`getScaledObjectMetricSpecs`)."""
+    metrics[:] = [each for each in metrics if each["type"] != "ContainerResource"]
+    without_effect = [
+        index
+        for index, trigger in enumerate(triggers)
+        if trigger.get("type") == "cron" or (trigger.get("metadata") or {}).get("containerName")
+    ]
+    for index in without_effect:
+        remarks.add(
+            f"spec.triggers[{index}]", "in KEDA, it has no effect beside a formula; it is omitted"
+        )
+    return [each for index, each in enumerate(triggers) if index not in without_effect]
 
 
 def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
@@ -187,8 +209,13 @@ def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
     return {**metric, "activationValue": NEVER_ACTIVE}
 
 
-def _bounds(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> Json:
+def _bounds(
+    spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks, *, always_active: bool
+) -> Json:
     least = remarks.integer("spec.minReplicaCount", spec.get("minReplicaCount") or 0)
+    if always_active:
+        # KEDA starts it, and its HPA has at least one replica.
+        least = max(1, least)
     most = spec.get("maxReplicaCount") or MAX_REPLICAS
     bounds: Json = {
         "minReplicas": least,
@@ -224,26 +251,28 @@ def _scale_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> Json:
 
 def _remark_idle(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> None:
     """What to set for scaling to zero while nothing is active: the activation values are omitted with `minReplicas` above 0."""
-    zero = _scale_to_zero(spec, remarks)
-    values = [
-        f"activationValue: {each['activationValue']!r} in {each.get('name') or each['type']}"
-        for each in metrics
-        if "activationValue" in each
-    ]
     remarks.add(
         "spec.idleReplicaCount",
         "LoadAutoscalers have no separate replica count for idle times, so the target keeps minReplicas; one that is at 0 is disabled "
         "until it is scaled to minReplicas",
-        "To scale to zero while no trigger is active, set "
-        + ", ".join(
-            [
-                "minReplicas: 0",
-                f"scaleToZero: {{cooldownSeconds: {zero['cooldownSeconds']}, manualZero: Activate}}",
-                *values,
-            ]
-        )
-        + ". While one is active, the target then has at least 1 replica.",
+        f"To scale to zero while no trigger is active, {_way_to_zero(spec, metrics, remarks)}",
     )
+
+
+def _way_to_zero(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> str:
+    if not any(map(_can_start, metrics)):
+        return _METRIC_FOR_ZERO
+    zero = _scale_to_zero(spec, remarks)
+    fields = [
+        "minReplicas: 0",
+        f"scaleToZero: {{cooldownSeconds: {zero['cooldownSeconds']}, manualZero: Activate}}",
+        *(
+            f"activationValue: {each['activationValue']!r} in {each.get('name') or each['type']}"
+            for each in metrics
+            if "activationValue" in each
+        ),
+    ]
+    return f"set {', '.join(fields)}. While one is active, the target then has at least 1 replica."
 
 
 def _remark_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
@@ -257,9 +286,15 @@ def _remark_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
     remarks.add(
         "spec.minReplicaCount",
         "KEDA scales to zero while no trigger other than cpu and memory is active. A LoadAutoscaler needs a metric of type Object or "
-        "External for that, so minReplicas is 1",
-        f"Add such a metric, set minReplicas to 0, and activationValue to {NEVER_ACTIVE} in the cpu and memory metrics.",
+        "External to start again, so minReplicas is 1",
+        f"For that, {_METRIC_FOR_ZERO}",
     )
+
+
+_METRIC_FOR_ZERO: Final = (
+    "add a metric of type Object or External, set minReplicas to 0, "
+    f"and activationValue to {NEVER_ACTIVE} in the cpu and memory metrics."
+)
 
 
 def _remark_way_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
@@ -340,45 +375,6 @@ def _add_fallback(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Rem
 def _can_start(metric: Json) -> bool:
     """Whether it scales, and can be read at zero replicas."""
     return metric["type"] in ("External", "Object", "Formula") and metric.get("use") != "Input"
-
-
-def _suspension(
-    scaled_object: Mapping[str, Any], remarks: Remarks, *, least: int, most: int
-) -> Json:
-    """KEDA's `NeedToBePausedByAnnotation`, `NeedToPauseScaleIn` and `NeedToPauseScaleOut`; `least` and `most` are the bounds."""
-    annotations = (scaled_object.get("metadata") or {}).get("annotations") or {}
-    replicas, scale_in, scale_out = (
-        f"{_PAUSED}-{each}" for each in ("replicas", "scale-in", "scale-out")
-    )
-    for name in sorted(annotations.keys() - {_PAUSED, replicas, scale_in, scale_out}):
-        if re.match(r"(autoscaling|scaledobject)\.keda\.sh/", name):
-            remarks.add(f"metadata.annotations[{name}]", "it has no counterpart and is omitted")
-    if replicas in annotations:
-        given = str(annotations[replicas])
-        if given.isdecimal() and int(given) == 0 < least:
-            remarks.add(
-                f"metadata.annotations[{replicas}]",
-                "a target that is at 0 already is disabled after the suspension, as minReplicas is above 0",
-                "Scale it to minReplicas after `suspend` was removed.",
-            )
-        if given.isdecimal() and int(given) <= most:
-            return {"direction": "Both", "replicas": int(given)}
-        remarks.add(
-            f"metadata.annotations[{replicas}]",
-            f"{given!r} is not a number from 0 to maxReplicas ({most}); the replicas are kept as they are",
-        )
-        return {"direction": "Both"}
-    down, up = _is_set(annotations, scale_in), _is_set(annotations, scale_out)
-    if _is_set(annotations, _PAUSED) or (down and up):
-        return {"direction": "Both"}
-    if down or up:
-        return {"direction": "Down" if down else "Up"}
-    return {}
-
-
-def _is_set(annotations: Mapping[str, Any], name: str) -> bool:
-    """KEDA's `getBoolAnnotation`: a value that is neither true nor false counts as true."""
-    return name in annotations and as_boolean(annotations[name]) is not False
 
 
 def _read_advanced(spec: Mapping[str, Any], into: Json, remarks: Remarks) -> None:

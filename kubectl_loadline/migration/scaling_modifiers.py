@@ -5,32 +5,58 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kubectl_loadline.migration.conversion import Json, Remarks
-from scaler.extensions.formula.grammar import InvalidFormulaError, parse
+from scaler.extensions.formula.grammar import InvalidFormulaError, Node, Number, Operation, parse
 
 FIELD: Final = "spec.advanced.scalingModifiers"
 _NAME: Final = re.compile(r"[A-Za-z_]\w*\b(?!\s*\()", re.ASCII)
+# What `??` is followed by: a number, a name, a function or a parenthesis; the last two begin here and end elsewhere.
+_OPERAND: Final = re.compile(
+    r"\s*(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|'[^']*'|[A-Za-z_]\w*)?(?P<opened>\s*\()?", re.ASCII
+)
 _FIX: Final = "Write it as a metric of type Formula, with the fallback and the activationValue, and set use: Input in its metrics."
 
 
 def formula_metric(
-    modifiers: Mapping[str, Any], *, label: str, triggers: Mapping[str, str], remarks: Remarks
+    modifiers: Mapping[str, Any],
+    *,
+    label: str,
+    triggers: Mapping[str, str],
+    replaces_failed: bool,
+    remarks: Remarks,
 ) -> Json | None:
     """The metric `label`; None, with a remark, if the formula has something that formulas here do not have.
 
-    `triggers`: the names of the converted metrics by those of their triggers. Raises `Unconvertible`.
+    `triggers`: the names of the converted metrics by those of their triggers. `replaces_failed`: whether KEDA ever uses what follows `??`,
+    with the fallback's behavior `scalingModifiers`. Raises `Unconvertible`.
     """
     expression = _NAME.sub(
         lambda found: _quoted(triggers.get(found[0], found[0])),
         " ".join(str(modifiers.get("formula", "")).split()),
     )
     try:
-        named = {each.name for each in parse(expression).metrics}
+        if not replaces_failed:
+            parse(expression)
+            expression = _without_replacements(expression)
+        formula = parse(expression)
     except InvalidFormulaError as error:
         _remark(f"{expression!r}, {error}", remarks)
         return None
+    named = {each.name for each in formula.metrics}
     if unknown := sorted(named - set(triggers.values())):
         _remark(f"no trigger of type prometheus has the name {', '.join(unknown)}", remarks)
         return None
+    if replaces_failed and "??" in expression:
+        remarks.add(
+            f"{FIELD}.formula",
+            "what follows ?? is used as soon as a metric fails, not after failureThreshold failures",
+        )
+    if _may_divide_by_zero(formula.root):
+        remarks.add(
+            f"{FIELD}.formula",
+            "a division by zero is an error here, so the target keeps its replicas or has those of the fallback. In KEDA, "
+            "the target is then not active",
+            "Divide by max(..., 0.001).",
+        )
     target = remarks.target(
         f"{FIELD}.target",
         modifiers.get("target", ""),
@@ -40,9 +66,50 @@ def formula_metric(
     metric: Json = {
         "type": "Formula", "name": label, "formula": {"expression": expression, "target": target},
     }  # fmt: skip
-    if activation := str(modifiers.get("activationTarget") or "").strip():
-        metric["activationValue"] = activation
-    return metric
+    return metric | remarks.activation(
+        f"{FIELD}.activationTarget", modifiers.get("activationTarget")
+    )
+
+
+def _without_replacements(expression: str) -> str:
+    """A valid expression without each `??` and the operand that follows it: in KEDA, a trigger that fails is an error of the whole formula."""
+    while (at := expression.find("??")) >= 0:
+        found = _OPERAND.match(expression, at + 2)
+        end = at + 2 if found is None else found.end()
+        if found and found["opened"]:
+            end = _closed(expression, end)
+        expression = f"{expression[:at].rstrip()}{expression[end:]}"
+    return expression
+
+
+def _closed(expression: str, begin: int) -> int:
+    """After the end of the parenthesis in which this place is."""
+    depth, end = 1, begin
+    while depth and end < len(expression):
+        depth += {"(": 1, ")": -1}.get(expression[end], 0)
+        end += 1
+    return end
+
+
+def _may_divide_by_zero(node: Node) -> bool:
+    if not isinstance(node, Operation):
+        return False
+    divides = node.operator == "/" and not _is_above_zero(node.operands[1])
+    return divides or any(map(_may_divide_by_zero, node.operands))
+
+
+def _is_above_zero(node: Node) -> bool:
+    """Whether it always is, by its syntax."""
+    match node:
+        case Number():
+            return node.value > 0.0
+        case Operation(operator="max"):
+            return any(map(_is_above_zero, node.operands))
+        case Operation(operator="clamp"):
+            return _is_above_zero(node.operands[1])
+        case Operation(operator="min" | "avg" | "+" | "*" | "/" | "ceil"):
+            return all(map(_is_above_zero, node.operands))
+    return False
 
 
 def _quoted(name: str) -> str:

@@ -13,6 +13,7 @@ from tests.unit.kubectl_loadline.migration.scaled_objects import (
     SERVER,
     converted,
     prometheus,
+    remarked,
     spec_of,
 )
 
@@ -32,6 +33,47 @@ def test_a_prometheus_trigger_becomes_a_named_metric_that_the_adapter_accepts():
     assert [rule.name for rule in parse(file).rules] == ["shop_worker_mail_queue", "shop_worker_1"]
     first, second = found.autoscaler["spec"]["metrics"]
     assert (first["name"], second["name"]) == ("mail-queue", "prometheus-1")
+
+
+def of_credentials(namespace, **reference):
+    found = converted(
+        {**prometheus(), "authenticationRef": reference}, of=(namespace, "w"), names=NAMES
+    )
+    return found.backends[0]["name"]
+
+
+NAMES = AdapterNames()
+
+
+def test_a_trigger_authentication_is_one_of_its_namespace():
+    names = [
+        of_credentials("a", name="auth"),
+        of_credentials("b", name="auth"),
+        of_credentials("a", name="auth", kind="TriggerAuthentication"),
+        of_credentials("a", name="auth", kind="ClusterTriggerAuthentication"),
+        of_credentials("b", name="auth", kind="ClusterTriggerAuthentication"),
+    ]
+    a, b, explicit, cluster, other = names
+    assert a == explicit
+    assert cluster == other
+    assert len({a, b, cluster}) == 3
+
+
+@pytest.mark.parametrize(
+    "query", ["sum(x) default 0", "sum(x) keep_metric_names", 'sum(x{a="<<b"})', "sum("]
+)
+def test_a_query_that_the_adapter_refuses_is_not_converted(query):
+    """One such query would make its whole configuration invalid."""
+    with pytest.raises(Unconvertible, match=r"spec\.triggers\[0\]\.metadata\.query: .*PromQL"):
+        converted(prometheus(query))
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["authMode", "authModes", "identityOwner", "credentialsFromEnv", "credentialsFromEnvFile"],
+)
+def test_each_setting_of_the_connection_is_reported(field):
+    assert remarked(prometheus(**{field: "x"})) == [f"spec.triggers[0].metadata.{field}"]
 
 
 def at(address, **metadata):

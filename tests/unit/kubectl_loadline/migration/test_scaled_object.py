@@ -145,10 +145,25 @@ def test_an_object_that_may_scale_neither_in_nor_out_is_suspended_in_both_direct
 
 
 def test_an_annotation_without_counterpart_is_reported_for_a_paused_object_too():
-    names = ("autoscaling.keda.sh/paused", "autoscaling.keda.sh/force-activation")
+    names = ("autoscaling.keda.sh/paused", "scaledobject.keda.sh/transfer-hpa-ownership")
     assert remarked(prometheus(), annotations=dict.fromkeys(names, "true")) == [
-        "metadata.annotations[autoscaling.keda.sh/force-activation]"
+        "metadata.annotations[scaledobject.keda.sh/transfer-hpa-ownership]"
     ]
+
+
+def test_no_annotation_of_keda_is_copied():
+    prefixes = ("autoscaling", "scaledobject", "validations")
+    annotations = {f"{each}.keda.sh/x": "true" for each in prefixes} | {"team.example.com/x": "a"}
+    metadata = converted(prometheus(), annotations=annotations).autoscaler["metadata"]
+    assert metadata["annotations"] == {"team.example.com/x": "a"}
+
+
+@pytest.mark.parametrize(("value", "least"), [("true", 1), ("yes", 1), ("false", 0)])
+def test_a_target_whose_activation_is_forced_keeps_a_replica(value, least):
+    annotations = {"autoscaling.keda.sh/force-activation": value}
+    assert spec_of(prometheus(), annotations=annotations)["minReplicas"] == least
+    assert remarked(prometheus(), annotations=annotations) == []
+    assert spec_of(prometheus(), annotations=annotations, minReplicaCount=3)["minReplicas"] == 3
 
 
 def cron(start, end, **metadata):
@@ -282,6 +297,12 @@ def test_the_way_to_zero_while_nothing_is_active_is_complete():
         "activationValue: '1P' in Resource",
     ):
         assert each in remark.fix
+
+
+def test_a_way_to_zero_without_a_metric_that_can_start_begins_with_one():
+    triggers = CPU, cron("0 8 * * *", "0 9 * * *")
+    [remark] = converted(*triggers, idleReplicaCount=0, minReplicaCount=2).remarks
+    assert "add a metric of type Object or External" in remark.fix
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,70 @@ def test_a_formula_that_cannot_be_written_here_is_reported_and_the_triggers_scal
     assert "use" not in metric
 
 
+@pytest.mark.parametrize(
+    ("formula", "converted_formula"),
+    [
+        ("max(a ?? 0, b)", "max(a, b)"),
+        ("a ?? b / 30", "a / 30"),
+        ("(a + b) ?? max(a, (b)) + 1", "(a + b) + 1"),
+        ("a ?? b ?? 1e3 * 2", "a * 2"),
+        ("a ??(b)", "a"),
+    ],
+)
+def test_what_replaces_a_failed_trigger_is_omitted_as_in_keda_the_whole_formula_fails(
+    formula, converted_formula
+):
+    of = {"advanced": advanced(formula), "fallback": {"failureThreshold": 3, "replicas": 5}}
+    found = formula_of(spec_of(trigger("a"), trigger("b"), **of))
+    assert found["formula"]["expression"] == converted_formula
+    assert found["fallback"]["replicas"] == 5
+    assert remarked(trigger("a"), trigger("b"), **of) == []
+
+
+def test_what_replaces_a_failed_trigger_in_keda_stays_and_is_reported():
+    of = {
+        "advanced": advanced("a ?? 0"),
+        "fallback": {"failureThreshold": 3, "replicas": 5, "behavior": "scalingModifiers"},
+    }
+    assert formula_of(spec_of(trigger("a"), **of))["formula"]["expression"] == "a ?? 0"
+    assert remarked(trigger("a"), **of) == [f"{FIELD}.formula", "spec.fallback.behavior"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "reported"),
+    [
+        ("a / b", [f"{FIELD}.formula"]),
+        ("1 + max(a / (b - 1), 2)", [f"{FIELD}.formula"]),
+        ("a / 30 / 2.5", []),
+        ("a / max(b, 0.001)", []),
+        ("a / clamp(b, 1, 5)", []),
+    ],
+)
+def test_a_division_that_may_be_by_zero_is_reported(formula, reported):
+    """KEDA has no error for it: the target is not active."""
+    assert remarked(trigger("a"), trigger("b"), advanced=advanced(formula)) == reported
+
+
+def test_beside_a_formula_only_resource_metrics_scale():
+    container = {**CPU, "metadata": {"value": "60", "containerName": "app"}}
+    cron = {
+        "type": "cron",
+        "metadata": {"timezone": "UTC", "start": "0 8 * * *", "end": "0 9 * * *"},
+    }
+    triggers = [trigger("a"), CPU, container, cron]
+    found = spec_of(*triggers, advanced=advanced("a"))
+    assert [each["type"] for each in found["metrics"]] == ["External", "Resource", "Formula"]
+    assert "schedules" not in found
+    reported = remarked(*triggers, advanced=advanced("a"))
+    assert reported == ["spec.triggers[2]", "spec.triggers[3]"]
+
+
+def test_a_formula_that_is_always_active_in_keda_is_reported():
+    of = {"advanced": advanced("a", activationTarget="-1")}
+    assert "activationValue" not in formula_of(spec_of(trigger("a"), **of))
+    assert remarked(trigger("a"), **of) == [f"{FIELD}.activationTarget"]
+
+
 def test_a_trigger_that_is_not_converted_cannot_be_part_of_the_formula():
     kafka = {"type": "kafka", "name": "lag", "metadata": {}}
     found = remarked(trigger("a"), kafka, advanced=advanced("a + lag"))
