@@ -24,8 +24,8 @@ RULES = Rules()
 MOMENT_SECONDS = 0.1
 # A request whose connection was closed is sent again within this time.
 REPEATED_SECONDS = 1.0
-# So long is waited at most for a server that is busy (429, Retry-After).
-BUSY_SECONDS = 3.0
+# A server that is busy (429, Retry-After) is waited for so often, and so long at most each time.
+BUSY_PAUSES, BUSY_PAUSE_SECONDS = 3, 3.0
 # Part of the deadline of a metric, after which a direct request without a response is repeated through kube-apiserver.
 DIRECT_DEADLINES = 0.5
 # Around the deadline of a metric it is open whether an answer still counts.
@@ -91,7 +91,7 @@ def _together(
     found: dict[str, list[TargetRequest]] = {}
     for each in requests:
         before = found.get(each.group)
-        if before is not None and not _is_repeated(run, plan, before[-1], each, measured):
+        if before is not None and not _is_repeated(run, plan, before, each, measured):
             yield list(found.values())
             found = {}
         found.setdefault(each.group, []).append(each)
@@ -100,26 +100,40 @@ def _together(
 
 
 def _is_repeated(
-    run: Run, plan: AutoscalerPlan, before: TargetRequest, then: TargetRequest, measured: Measured
+    run: Run, plan: AutoscalerPlan, attempts: Attempts, then: TargetRequest, measured: Measured
 ) -> bool:
     """Whether the same reconcile sends a request again: at once if the connection ended, after a pause if the server was busy, or
     through kube-apiserver if the adapter does not respond.
     """
+    before = attempts[-1]
     answer = measured.get(_request_key(before))
     if answer is not None and answer.document is not None:
         return False
     is_forwarded = before.is_direct and not then.is_direct
     wait_seconds = DIRECT_DEADLINES * deadline_seconds(run, plan) if is_forwarded else 0.0
-    if _was_busy(run, before.at):
-        wait_seconds = max(wait_seconds, BUSY_SECONDS)
-    return then.at <= before.at + wait_seconds + REPEATED_SECONDS
+    last_at = max(
+        before.at + wait_seconds,
+        attempts[0].at + _busy_seconds(run, before.at),
+        *(each for each in _connections_ended_at(run) if before.at < each <= then.at),
+    )
+    return then.at <= last_at + REPEATED_SECONDS
 
 
-def _was_busy(run: Run, at: float) -> bool:
-    return any(
-        each.how == "throttled" and each.at <= at + MOMENT_SECONDS and at <= each.at + each.seconds + MOMENT_SECONDS
+def _busy_seconds(run: Run, at: float) -> float:
+    """How long a request waits in all for a server that was busy then."""
+    pauses = [
+        min(each.amount, BUSY_PAUSE_SECONDS)
         for each in run.faults
-    )  # fmt: skip
+        if each.how == "throttled" and each.at <= at + MOMENT_SECONDS and at <= each.at + each.seconds + MOMENT_SECONDS
+    ]  # fmt: skip
+    return BUSY_PAUSES * max(pauses, default=0.0)
+
+
+def _connections_ended_at(run: Run) -> Iterator[float]:
+    """When another API server, or another state of it, was reached."""
+    for each in run.faults:
+        if each.kind in ("balancer", "restore"):
+            yield from (each.at, each.at + each.seconds)
 
 
 def _reconcile(

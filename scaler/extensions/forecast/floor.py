@@ -17,10 +17,12 @@ _EXTRA_REPLICAS_MIN = 2
 class Floor(msgspec.Struct, frozen=True, kw_only=True):
     """At least so many replicas, but at most `allowed_extra` more than there would be without: what the budget allows.
 
-    `needed` is the exact count that the expected load needs. `extra_ratio` is one more limit, None for none.
+    `needed` is the exact count that the expected load needs, `present` what the metric alone wants now: only the difference is expected.
+    The rest is what stabilization, `behavior` and the other metrics decide on. `extra_ratio` is one more limit, None for none.
     """
 
     needed: float
+    present: float = 0.0
     allowed_extra: int = INT32_MAX
     extra_ratio: float | None = None
 
@@ -29,12 +31,17 @@ class Floor(msgspec.Struct, frozen=True, kw_only=True):
         """Whole replicas, as many as an int32 can be. Rounding must not need one more for the same load."""
         return math.ceil(min(self.needed - 1e-9, INT32_MAX))
 
+    @property
+    def rise(self) -> int:
+        """How many of them are expected to become needed."""
+        return max(0, self.replicas - math.ceil(self.present - 1e-9))
+
 
 def lifted(replicas: int, floor: Floor | None) -> int:
     """Never fewer. A target at zero stays there: only its metrics start it."""
     if floor is None or replicas <= 0:
         return replicas
-    most = min(replicas + floor.allowed_extra, INT32_MAX)
+    most = min(replicas + min(floor.rise, floor.allowed_extra), INT32_MAX)
     if floor.extra_ratio is not None:
         extra = math.ceil(replicas * (1.0 + floor.extra_ratio))
         most = min(most, max(replicas + _EXTRA_REPLICAS_MIN, extra))

@@ -21,7 +21,8 @@ from scaler.extensions.forecast.state import (
 )
 
 SECONDS_PER_MINUTE = 60.0
-DIGEST_EVERY_MINUTES = 60
+DIGEST_EVERY_MINUTES = 20
+"""So that what is missing after a restart can be filled (`levels.FILLED_MINUTES_MAX`)."""
 
 
 class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,8 +94,7 @@ def remembered(
     alone = stabilized
     if found.is_new_minute and found.load is not None:
         if acts:
-            # The tolerance can keep replicas that only the forecast added: they count as added.
-            alone = min(stabilized, max(others, *state.alone_by_minute))
+            alone = _without_kept(found.state, stabilized, others)
         state = _counted(state, policy, alone=alone, after=after)
     text = before.digest
     has_turned = before.state.verdict is not state.verdict
@@ -109,6 +109,7 @@ def remembered(
         load=None if found.load is None else found.load.total,
         bound=None if floor is None else state.bound,
         floor=None if floor is None else floor.replicas,
+        present=0.0 if floor is None else floor.present,
         before=stabilized,
         after=after,
         verdict=state.verdict,
@@ -120,6 +121,14 @@ def remembered(
     if state is before.state:
         return before, step
     return ForecastMemory(state=state, digest=text), step
+
+
+def _without_kept(state: Forecast, stabilized: int, others: int) -> int:
+    """The tolerance can keep replicas that only the forecast added in the minute before: they count as added."""
+    *_, before, _ = (None, None, *state.issued)
+    kept_max = 0 if before is None else before.final - before.alone
+    wanted = max(others, *state.alone_by_minute)
+    return max(min(stabilized, wanted), stabilized - kept_max)
 
 
 def replayed_minute(
@@ -152,10 +161,15 @@ def new_forecast(rules: ForecastRules) -> Forecast:
 def _floor(found: Foreseen, rules: ForecastRules) -> Floor | None:
     if found.needed is None:
         return None
-    minutes = found.state.issued[-1].minutes if found.state.issued else 1
+    *before, newest = found.state.issued or (None,)
+    # What was added in this minute already is allowed in this minute.
+    state = msgspec.structs.replace(found.state, issued=tuple(before))
     return Floor(
         needed=found.needed,
-        allowed_extra=budget_of(found.state, rules.budget_percent).replicas(minutes),
+        present=0.0 if newest is None else newest.combined.alone,
+        allowed_extra=budget_of(state, rules.budget_percent).replicas(
+            1 if newest is None else newest.minutes
+        ),
         extra_ratio=rules.extra_ratio,
     )
 

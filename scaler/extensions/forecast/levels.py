@@ -1,4 +1,4 @@
-"""One more minute of load. Gaps of up to half an hour are filled linearly: some loads have no more values."""
+"""One more minute of load. Gaps of up to half an hour are filled linearly: some loads have no more values, and those of each half hour may be 31 minutes apart."""
 
 from array import array
 
@@ -6,7 +6,7 @@ from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, MISSING, Lev
 
 # A week ago, with the window that followed it, and the windows before that.
 KEPT_MINUTES = 8 * MINUTES_PER_DAY
-FILLED_MINUTES_MAX = 30
+FILLED_MINUTES_MAX = 31
 
 
 def appended(levels: Levels, minute: int, value: float) -> Levels:

@@ -1,6 +1,7 @@
 """A metric as the load of the whole target, which does not depend on how many replicas there are.
 
-The sum over all pods that reported, or the value of an object or external metric with an `AverageValue` target.
+The sum over all pods that count for the metric, or the value of an object or external metric with an `AverageValue` target. What a
+pod uses while it starts is no load: with it, pods that are added for a forecast would let it expect more.
 """
 
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from scaler.algorithm.amounts import milli
 from scaler.algorithm.derivation import MetricDerivation
 from scaler.algorithm.pod_requests import pod_requests
 from scaler.algorithm.readings import ExternalValues, PodSample, PodSamples, Reading
-from scaler.algorithm.replicas import external_sum
+from scaler.algorithm.replicas import counted_samples, external_sum
 from scaler.algorithm.workload import Workload
 from scaler.api.autoscaler import MetricSourceType, MetricSpec, QuantityText
 from scaler.extensions.forecast.state import Load
@@ -43,7 +44,7 @@ def load_of(
     if found.failure:
         return None
     if isinstance(reading, PodSamples):
-        return _of_pods(metric, reading.by_pod, workload)
+        return _of_pods(metric, _counted(reading.by_pod, found), workload)
     if isinstance(reading, ExternalValues) and external_sum(reading.values_milli) < 0:
         return None
     source = metric.of_target
@@ -52,10 +53,14 @@ def load_of(
     return _load(found.value_milli, source.target.average_value)
 
 
+def _counted(samples: Mapping[str, PodSample], found: MetricDerivation) -> dict[str, int]:
+    return {} if found.groups is None else counted_samples(samples, found.groups)
+
+
 def _of_pods(
-    metric: MetricSpec, samples: Mapping[str, PodSample], workload: Workload
+    metric: MetricSpec, samples_milli: Mapping[str, int], workload: Workload
 ) -> Load | None:
-    total = sum([each.value_milli for each in samples.values()])
+    total = sum(samples_milli.values())
     if metric.pods is not None:
         average = metric.pods.target.average_value
         return None if average is None else _load(total, average)
@@ -73,7 +78,7 @@ def _of_pods(
         container=metric.container_resource.container if metric.container_resource else "",
         pod_level_resources=workload.policy.pod_level_resources,
     )
-    known = [requests[name] for name in samples if name in requests]
+    known = [requests[name] for name in samples_milli if name in requests]
     per_replica = sum(known) / len(known) * target.average_utilization / 100 if known else 0.0
     return Load(total=total / 1000, per_replica=per_replica / 1000) if per_replica > 0.0 else None
 

@@ -134,21 +134,13 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         return state
 
     def for_other_policy(self, draft: Draft) -> Extension[Any, Any] | None:
-        """The same floor: a load is learned once."""
+        """The same load: it is learned once."""
         step: ForecastStep | None = draft.steps.get(self.name)
         if step is None or not step.acts or step.bound is None:
             return None
         rules: ForecastRules = draft.turn.policy.rules[self.name]
         load = _load(rules, draft)
-        if load is None:
-            return None
-        return ForecastFloor(
-            Floor(
-                needed=step.bound / load.per_replica,
-                allowed_extra=step.allowed_extra,
-                extra_ratio=rules.extra_ratio,
-            )
-        )
+        return None if load is None else ForecastFloor(rules, step, step.bound, load)
 
     def status(
         self,
@@ -196,16 +188,25 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
 
 
 class ForecastFloor(Extension[bool, None]):
-    """The floor of a forecast, for another policy of the same autoscaler."""
+    """The floor of a forecast, for another policy of the same autoscaler, which may have another target of the same metric."""
 
     name = FORECAST
 
-    def __init__(self, floor: Floor) -> None:
-        self._floor = floor
+    def __init__(
+        self, rules: ForecastRules, step: ForecastStep, bound: float, load_of_spec: Load
+    ) -> None:
+        self._rules, self._step, self._bound, self._of_spec = rules, step, bound, load_of_spec
 
     def stabilized(self, rules: bool, draft: Draft) -> None:
         """As the forecast."""
-        draft.replicas = lifted(draft.replicas, self._floor)
+        own = _load(self._rules, draft) or self._of_spec
+        floor = Floor(
+            needed=self._bound / own.per_replica,
+            present=self._step.present * self._of_spec.per_replica / own.per_replica,
+            allowed_extra=self._step.allowed_extra,
+            extra_ratio=self._rules.extra_ratio,
+        )
+        draft.replicas = lifted(draft.replicas, floor)
 
 
 def _load(rules: ForecastRules, draft: Draft) -> Load | None:

@@ -21,7 +21,7 @@ def levels(*values, end=100):
         pytest.param(
             130, [2 + each / 5 for each in range(31)], id="a load with a value in half an hour"
         ),
-        pytest.param(131, [2, *[MISSING] * 30, 8], id="more is missing"),
+        pytest.param(132, [2, *[MISSING] * 31, 8], id="more is missing"),
         pytest.param(100, [2], id="a known minute changes nothing"),
         pytest.param(99, [2], id="neither does an earlier one, after the clock was set back"),
         pytest.param(100 + KEPT_MINUTES + 1, [8], id="nothing is kept after a gap of eight days"),
