@@ -183,12 +183,13 @@ class Candidate(Extension[CandidateRules, CandidateState]):
             if weight:
                 policies.append((before.memory, rules.policy))
             draft.replicas = within_policies(turn, draft.replicas, policies)
+        draft.replicas = _not_left_behind(turn, draft.replicas, deciding)
         if any(each.holds_up for each in deciding):
             draft.replicas = min(draft.replicas, turn.current_replicas)
         draft.states[self.name] = msgspec.structs.replace(
             progress.memory,
             spec_replicas=of_spec,
-            candidate_replicas=before.candidate_replicas if desired is None else desired,
+            candidate_replicas=desired,
             result_replicas=draft.replicas,
         )
         draft.steps[self.name] = CandidateStep(
@@ -309,6 +310,15 @@ def _has_own_counts(before: CandidateState, turn: Turn, weight_percent: int) -> 
     return is_applied(before, turn) and any(
         each not in (None, turn.current_replicas) for each in counts
     )
+
+
+def _not_left_behind(turn: Turn, replicas: int, deciding: Sequence[Draft]) -> int:
+    """Not fewer replicas while all recommend as many as there are: only the policies of one have kept its own count low."""
+    current = turn.current_replicas
+    if not 0 < replicas < current or any(each.ignores_policies for each in deciding):
+        return replicas
+    wanted = [each.stabilization.stabilized for each in deciding if each.stabilization is not None]
+    return max(replicas, min((current, turn.policy.max_replicas, *wanted)))
 
 
 def _shared(draft: Draft) -> tuple[Part, ...]:
