@@ -139,7 +139,11 @@ class Draft:
         """Nothing can be recommended."""
         turn = self.turn
         self.memory = held_with_states(
-            self.remembered(), turn.policy, turn.parts, turn.moment.now_unix_seconds
+            self.remembered(),
+            turn.policy,
+            turn.parts,
+            turn.moment.now_unix_seconds,
+            were_read=True,
         )
         self.states = dict(self.memory.states)
 

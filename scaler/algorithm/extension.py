@@ -140,8 +140,13 @@ class Extension(Generic[Rules, State]):
         """The state after the replicas were changed. A change that is not confirmed is passed again once it is."""
         return state
 
-    def held(self, rules: Rules, state: State, now_unix_seconds: float) -> State | None:
-        """The state after a reconcile that could recommend nothing; None if it ends."""
+    def held(
+        self, rules: Rules, state: State, now_unix_seconds: float, *, were_read: bool
+    ) -> State | None:
+        """The state after a reconcile that could recommend nothing; None if it ends.
+
+        `were_read`: whether the metrics were, but too many have failed. Otherwise nothing is known of them.
+        """
         return state
 
     def disabled(self, state: State) -> State | None:

@@ -83,15 +83,30 @@ def begun_with_states(turn: "Turn", known_replicas: tuple[int, ...] | None) -> M
 
 
 def held_with_states(
-    memory: Memory, policy: Policy, parts: Sequence[Part], now_unix_seconds: float
+    memory: Memory,
+    policy: Policy,
+    parts: Sequence[Part],
+    now_unix_seconds: float,
+    *,
+    were_read: bool,
 ) -> Memory:
-    """The memory after a reconcile that could recommend nothing."""
-    states = dict(memory.states)
+    """The memory after a reconcile that could recommend nothing. `were_read`: whether the metrics were, but some have failed."""
+    states = states_held(memory.states, parts, now_unix_seconds, were_read=were_read)
+    return with_states(held(memory, policy, now_unix_seconds), states)
+
+
+def states_held(
+    before: Mapping[str, Any], parts: Sequence[Part], now_unix_seconds: float, *, were_read: bool
+) -> dict[str, Any]:
+    """The states after such a reconcile, or after a time in which it is not known what the metrics were."""
+    states = dict(before)
     for part in parts:
         name = part.extension.name
         if states.get(name) is not None:
-            states[name] = part.extension.held(part.rules, states[name], now_unix_seconds)
-    return with_states(held(memory, policy, now_unix_seconds), states)
+            states[name] = part.extension.held(
+                part.rules, states[name], now_unix_seconds, were_read=were_read
+            )
+    return states
 
 
 def changed_with_states(

@@ -202,7 +202,7 @@ def _without_scale(
     """Nothing is known about the target: only the condition changes."""
     if isinstance(memory, Memory):
         parts = parts_of(settings.extensions, policy)
-        memory = held_with_states(memory, policy, parts, moment.now_unix_seconds)
+        memory = held_with_states(memory, policy, parts, moment.now_unix_seconds, were_read=False)
     conditions = _conditions(observed, moment)
     conditions.unable_to_get_scale(scale.message)
     return Decision(

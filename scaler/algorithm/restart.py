@@ -11,6 +11,7 @@ from scaler.algorithm.history import (
     changed_with_states,
     history_of,
     state_of,
+    states_held,
     stored_state,
     with_states,
 )
@@ -53,7 +54,7 @@ def restored(
     steps = sorted(memory.recommendations, key=lambda each: each.until_unix_seconds)
     stored_at = steps[-1].until_unix_seconds
     stopped_at = max(stored_at, now_unix_seconds - policy.sync_period_seconds)
-    is_old = stored_at < now_unix_seconds - _stored_seconds_ago_max(policy)
+    is_old = _is_old(stored_at, policy, now_unix_seconds)
     if is_old and was_changed:
         return with_step(memory, replicas, stopped_at)
     steps[-1] = msgspec.structs.replace(steps[-1], until_unix_seconds=stopped_at)
@@ -133,6 +134,10 @@ def resumed(
     states = {
         part.extension.name: state_of(before, part.extension, now_unix_seconds) for part in parts
     }
+    if isinstance(before, StoredMemory) and _lacks_reconciles(
+        before, policy, replicas=replicas, now_unix_seconds=now_unix_seconds
+    ):
+        states = states_held(states, parts, now_unix_seconds, were_read=False)
     memory = with_states(memory, states)
     if isinstance(before, StoredMemory) and before.unconfirmed is not None:
         memory = msgspec.structs.replace(memory, unconfirmed=before.unconfirmed)
@@ -226,6 +231,23 @@ def _with_missing_event(
         now_unix_seconds=now,
         may_be_older=True,
     )
+
+
+def _is_old(stored_at: float, policy: Policy, now_unix_seconds: float) -> bool:
+    return stored_at < now_unix_seconds - _stored_seconds_ago_max(policy)
+
+
+def _lacks_reconciles(
+    stored: StoredMemory, policy: Policy, *, replicas: int, now_unix_seconds: float
+) -> bool:
+    """Whether nothing was reconciled, or nothing could be stored, for longer than a restart takes, while there were more replicas than
+    were recommended last.
+    """
+    steps = stored.history.recommendations
+    if not steps:
+        return False
+    last = max(steps, key=lambda each: each.until_unix_seconds)
+    return last.replicas < replicas and _is_old(last.until_unix_seconds, policy, now_unix_seconds)
 
 
 def _stored_seconds_ago_max(policy: Policy) -> float:

@@ -181,7 +181,8 @@ def headline(derivation: Derivation) -> str:
 def _headline_by_metrics(derivation: Derivation) -> str:
     current, desired = derivation.current_replicas, derivation.desired_replicas
     if derivation.problem:
-        return f"keeps {_replicas(current)} without reading metrics: {derivation.problem}."
+        step = f"keeps {_replicas(current)}" if desired is None else _step(derivation)
+        return f"{step} without reading metrics: {derivation.problem}."
     if desired is None:
         failed = sum(1 for each in derivation.metrics if each.failure)
         if failed == len(derivation.metrics):

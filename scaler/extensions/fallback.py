@@ -60,12 +60,16 @@ class Fallback(Extension[bool, Records]):
         turn: Turn,
         known_replicas: tuple[int, ...] | None,
     ) -> Records | None:
-        """While another autoscaler scales the target, no metric is read, so none is known to fail."""
-        if state is None or turn.branch is not Branch.SHARED_TARGET:
+        """While another autoscaler scales the target, or its count is outside the bounds, no metric is read."""
+        if state is None or turn.branch is Branch.METRICS:
             return state
-        return tuple(
-            msgspec.structs.replace(each, failing_since_unix_seconds=None) for each in state
-        )
+        return _not_known_to_fail(state)
+
+    def held(
+        self, rules: bool, state: Records, now_unix_seconds: float, *, were_read: bool
+    ) -> Records:
+        """The time of a failure begins again with the next one, if no metric was read meanwhile."""
+        return state if were_read else _not_known_to_fail(state)
 
     def proposals(self, rules: bool, draft: Draft) -> None:
         """Replace those of the metrics that have failed for long enough."""
@@ -94,6 +98,10 @@ class Fallback(Extension[bool, Records]):
     def restores_alike(self, stored: Records | None, newer: Records | None) -> bool:
         """The last value of a metric counts only while it fails, so it need not be stored each time it is measured."""
         return _failing(stored or ()) == _failing(newer or ())
+
+
+def _not_known_to_fail(records: Records) -> Records:
+    return tuple(msgspec.structs.replace(each, failing_since_unix_seconds=None) for each in records)
 
 
 def _record(

@@ -119,7 +119,7 @@ class Panic(Extension[PanicRules, PanicState]):
 
 def _continued(rules: PanicRules, before: PanicState, draft: Draft) -> PanicState:
     """Begin, continue or end it."""
-    now, recommended = draft.turn.moment.now_unix_seconds, draft.proposed or 0
+    now, recommended = draft.turn.moment.now_unix_seconds, _measured(draft)
     recent = tuple(
         each for each in before.samples if each.made_at_unix_seconds > now - rules.window_seconds
     )
@@ -133,6 +133,15 @@ def _continued(rules: PanicRules, before: PanicState, draft: Draft) -> PanicStat
         now_unix_seconds=now,
     )
     return PanicState(panicking=panicking, samples=samples)
+
+
+def _measured(draft: Draft) -> int:
+    """The recommendation; 0 if it is that of a fallback, which has not measured that anything is over the threshold."""
+    found = draft.recommended
+    winner = None if found is None or found.winner is None else found.proposals[found.winner]
+    if winner is not None and winner.fallen_back_from is not None:
+        return 0
+    return draft.proposed or 0
 
 
 def panic_state(

@@ -17,9 +17,9 @@ def revision_of(pod: Pod) -> str:
 
 
 def live_pods_by_revision(pods: Sequence[Pod]) -> dict[str, tuple[Pod, ...]]:
-    """The live pods of each revision."""
+    """The live pods of each revision; those without one, such as the pods of a Job, belong to no rollout."""
     found: dict[str, list[Pod]] = {}
     for pod in pods:
-        if pod.is_live:
-            found.setdefault(revision_of(pod), []).append(pod)
+        if pod.is_live and (revision := revision_of(pod)):
+            found.setdefault(revision, []).append(pod)
     return {revision: tuple(each) for revision, each in found.items()}

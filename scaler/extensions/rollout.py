@@ -128,11 +128,13 @@ def _without(signal: Signal, names: frozenset[str]) -> Signal:
 
 
 def _newest_revision(live: Sequence[Pod]) -> str:
-    """The revision of the pod that was created last; empty where all pods are of one revision."""
+    """The revision of the pod that was created last; empty where all pods that have one are of one revision."""
     created: dict[str, datetime] = {}
     for pod in live:
         time = pod.metadata.creation_timestamp or pod.status.start_time or _UNKNOWN
         revision = revision_of(pod)
+        if not revision:
+            continue
         created[revision] = max(time, created.get(revision, time))
     if len(created) < 2:
         return ""

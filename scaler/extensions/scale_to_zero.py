@@ -104,7 +104,9 @@ class ScaleToZero(Extension[ZeroRules, float]):
         """While another autoscaler scales the target, no metric is read."""
         return None if turn.branch is Branch.SHARED_TARGET else state
 
-    def held(self, rules: ZeroRules, state: float, now_unix_seconds: float) -> None:
+    def held(
+        self, rules: ZeroRules, state: float, now_unix_seconds: float, *, were_read: bool
+    ) -> None:
         """The cooldown begins again: a metric that failed, or was not read, may have been active."""
 
     def recommendation(self, rules: ZeroRules, draft: Draft) -> None:

@@ -51,9 +51,12 @@ def is_applied(state: CandidateState, turn: Turn) -> bool:
 
 
 def from_count(turn: Turn, replicas: int | None) -> Turn:
-    """The turn of a target that has so many replicas, of which as many are missing; None: the target as it is."""
-    scale = turn.scale
-    if replicas is None or replicas == scale.spec_replicas:
+    """The turn of a target that has so many replicas, of which as many are missing, within the bounds; None: the target as it is."""
+    scale, policy = turn.scale, turn.policy
+    if replicas is None:
+        return turn
+    replicas = max(policy.min_replicas, min(replicas, policy.max_replicas))
+    if replicas == scale.spec_replicas:
         return turn
     status_replicas = max(0, scale.status_replicas + replicas - scale.spec_replicas)
     scale = msgspec.structs.replace(scale, spec_replicas=replicas, status_replicas=status_replicas)

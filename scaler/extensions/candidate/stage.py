@@ -210,11 +210,18 @@ class Candidate(Extension[CandidateRules, CandidateState]):
             draft.reason = f"the candidate has a weight of {weight}%"
 
     def held(
-        self, rules: CandidateRules, state: CandidateState, now_unix_seconds: float
+        self,
+        rules: CandidateRules,
+        state: CandidateState,
+        now_unix_seconds: float,
+        *,
+        were_read: bool,
     ) -> CandidateState:
         """As the spec, while that one's metrics allow no decision."""
         parts = self._parts(rules)
-        memory = held_with_states(state.memory, rules.policy, parts, now_unix_seconds)
+        memory = held_with_states(
+            state.memory, rules.policy, parts, now_unix_seconds, were_read=were_read
+        )
         return msgspec.structs.replace(state, memory=memory)
 
     def disabled(self, state: CandidateState) -> CandidateState:

@@ -7,9 +7,12 @@ from scaler.algorithm.decision import NotNeeded, Rescaled, RescaleFailed
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import Observed, ScaleUnavailable
 from scaler.algorithm.readings import ExternalValues, MetricFailed
+from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain, summarize
 from scaler.api.autoscaler import Behavior
+from scaler.api.extension_spec import Suspend
+from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
 from tests.unit.scaler.objects import (
     NOW,
@@ -22,6 +25,7 @@ from tests.unit.scaler.objects import (
     observed,
     pod,
     recommended,
+    replaced,
     resource,
     rules,
     samples,
@@ -124,6 +128,20 @@ shop/web stays at 4 replicas.
         "keeps 3 replicas without reading metrics: pods by selector app=web are controlled by "
         "more than one HPA (e.g. [shop/web shop/other])",
         id="an ambiguous selector",
+    ),
+    pytest.param(
+        derived(
+            observed(replaced(spec(), suspend=Suspend(direction="Both", replicas=5)), replicas=3),
+            (),
+            controlled_by=("shop/web", "shop/other"),
+            settings=Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS),
+        ),
+        "shop/web goes from 3 to 5 replicas without reading metrics: pods by selector app=web are controlled by "
+        "more than one HPA (e.g. [shop/web shop/other]).\n"
+        "  Scaling is suspended at 5 replicas. Without that, the replica count would be 3.",
+        "goes from 3 to 5 replicas without reading metrics: pods by selector app=web are controlled by "
+        "more than one HPA (e.g. [shop/web shop/other])",
+        id="replicas without metrics",
     ),
     pytest.param(
         derived(observed(spec(max_replicas=5), replicas=4), queue(200)),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from scaler.algorithm.decision import NotNeeded
 from scaler.algorithm.memory import Memory
+from scaler.algorithm.observed import ScaleUnavailable
 from scaler.algorithm.readings import ExternalValues, MetricFailed, ObjectValue
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
@@ -98,6 +99,23 @@ def test_time_in_which_another_autoscaler_scales_the_target_does_not_count_as_fa
     assert found.desired_replicas is None
     [record] = found.memory.states["fallback"]
     assert record.failing_since_unix_seconds == NOW
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"replicas": 60}, id="above the maximum"),
+        pytest.param({"scale": ScaleUnavailable(message="down", context="x")}, id="no scale"),
+    ],
+)
+def test_time_in_which_the_metric_is_not_read_does_not_count_as_failure(changes):
+    of = spec(queue_with(fallback("Replicas", replicas=10)), max_replicas=50, behavior=FREE)
+    seen = observed(of, replicas=changes.get("replicas", 4))
+    if "scale" in changes:
+        seen = msgspec.structs.replace(seen, scale=changes["scale"])
+    between = decided(seen, (), memory=failing(999), settings=LA)
+    found = desired(of, DOWN, memory=between.memory)
+    assert found.desired_replicas is None
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Behavior, ScaleUpRules
-from scaler.api.extension_spec import Panic
+from scaler.api.extension_spec import MetricFallback, Panic
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
+from scaler.extensions.fallback import MetricRecord
 from scaler.extensions.panic import Panicking, PanicSample, PanicState
 from tests.unit.scaler.objects import (
     NOW,
@@ -23,14 +24,19 @@ from tests.unit.scaler.objects import (
     decided,
     external,
     few_examples,
+    named,
     observed,
     pods,
     recommended,
+    replaced,
     rules,
     spec,
 )
 
 LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS)
+
+
+FALLBACK = MetricFallback(type="Replicas", replicas=40, failure_duration_seconds=30)
 
 
 def with_panic(panic=None, *, min_replicas=1, max_replicas=50, select="Max"):
@@ -104,6 +110,23 @@ def test_while_a_panic_lasts_nothing_shrinks(seconds_ago, expected):
 def test_a_panic_that_begins_with_fewer_ready_pods_than_replicas_does_not_shrink():
     decision = desired(with_panic(), 50, replicas=10, target_pods=pods(2))
     assert decision.desired_replicas == 10
+
+
+@pytest.mark.parametrize(("fallback", "expected"), [(None, 40), (FALLBACK, 4)])
+def test_a_fallback_begins_no_panic(fallback, expected):
+    """It has not measured a sudden load, so windows and policies limit it."""
+    of = with_panic()
+    metric = named(of.metrics[0], "queue", fallback=fallback)
+    record = MetricRecord(name="queue", failing_since_unix_seconds=NOW - 999)
+    memory = msgspec.structs.replace(recommended((4, 30)), states={"fallback": (record,)})
+    reading = MetricFailed("down") if fallback else ExternalValues((400_000,))
+    found = decided(
+        observed(replaced(of, metrics=(metric,)), replicas=4),
+        (reading,),
+        memory=memory,
+        settings=LA,
+    )
+    assert found.desired_replicas == expected
 
 
 def test_the_window_is_averaged():

@@ -243,6 +243,14 @@ def test_a_panic_does_not_scale_up_what_is_held(target_pods, expected):
     assert found.desired_replicas == expected
 
 
+def test_a_pod_that_belongs_to_no_revision_is_no_rollout():
+    """For example one of a Job, with the labels of the selector."""
+    found = held_up(
+        spec(external(average("10"))), 90, recommended((5, 60)), target_pods=(*old(5), pod("job"))
+    )
+    assert found.desired_replicas == 9
+
+
 def test_a_higher_minimum_is_not_held():
     of = spec(external(average("10")), min_replicas=8)
     found = held_up(of, 50, recommended((5, 60)), target_pods=(*old(5), *new(1)))

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.algorithm.decision import Branch, Decision, NotNeeded
-from scaler.algorithm.memory import Memory
+from scaler.algorithm.history import history_of
+from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.observed import ScaleUnavailable
 from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import ExternalValues, MetricFailed
@@ -18,6 +19,7 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import AutoscalerStatus, Behavior, CandidateSpec
 from scaler.api.candidate import CandidateStep
 from scaler.api.extension_spec import MetricFallback, ScaleToZero
+from scaler.api.history import Recommendation
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.api.schedules import ScheduleSpec
 from scaler.extensions import EXTENSIONS
@@ -94,6 +96,19 @@ def test_the_cooldown_begins_again_after_the_pods_of_the_target_were_ambiguous()
         controlled_by=("shop/web", "shop/other"),
     )
     assert desired(of_queue(), queue(0), memory=blind.memory, replicas=1).desired_replicas == 1
+
+
+@pytest.mark.parametrize(("seconds_ago", "expected"), [(3600, 5), (30, 0)])
+def test_the_cooldown_begins_again_after_a_time_without_reconciles(seconds_ago, expected):
+    """Another process, or this one after it was suspended, does not know what the metrics were meanwhile."""
+    before = NOW - seconds_ago
+    memory = Memory(
+        recommendations=(Recommendation(replicas=1, since_unix_seconds=before - 999, until_unix_seconds=before),),
+        states={"zero": before - 999},
+    )  # fmt: skip
+    stored = StoredMemory(history=history_of(memory, EXTENSIONS), known_replicas=(5,))
+    of = of_queue(behavior=Behavior(scale_up=rules(ANY), scale_down=rules(window_seconds=300)))
+    assert desired(of, queue(0), memory=stored, replicas=5).desired_replicas == expected
 
 
 AT_ZERO = Memory(recommendations=(), scaled_to_zero=True)

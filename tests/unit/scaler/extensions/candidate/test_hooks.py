@@ -33,7 +33,7 @@ class Tally(Extension[bool, tuple[str, ...]]):
         word = "changed" if change.confirmed else "may have changed"
         return (*(state or ()), f"{word} to {change.after}")
 
-    def held(self, rules, state, now_unix_seconds):
+    def held(self, rules, state, now_unix_seconds, *, were_read):
         return (*state, "held")
 
     def disabled(self, state):

@@ -40,7 +40,7 @@ class Trial:
     """A target that is reconciled every 15 seconds; the readings are those of all metrics, in their order."""
 
     def __init__(self, of, replicas: int) -> None:
-        self._of, self.replicas, self._now = of, replicas, NOW
+        self.spec, self.replicas, self._now = of, replicas, NOW
         self._memory, self._status = Memory(), None
 
     def passes(self, reconciles: int, *values: float | MetricFailed) -> int:
@@ -50,7 +50,7 @@ class Trial:
         ]
         for _ in range(reconciles):
             found = decided(
-                observed(self._of, replicas=self.replicas, status=self._status),
+                observed(self.spec, replicas=self.replicas, status=self._status),
                 readings, memory=self._memory, settings=LA, now=self._now,
             )  # fmt: skip
             outcome = settle(found, Rescaled() if found.rescale else NotNeeded(), self._now)
@@ -92,6 +92,19 @@ def test_a_candidate_whose_metrics_have_failed_goes_on_from_the_count_of_the_tar
     trial.passes(3, 200, 200)
     assert trial.passes(12, 1000, GONE) == 100
     assert trial.passes(1, 1000, 1000) == 100
+
+
+def test_the_own_counts_of_a_trial_are_within_the_bounds():
+    at_once = Behavior(scale_up=rules(), scale_down=rules(window_seconds=0))
+    candidate = CandidateSpec(
+        metrics=(external(average("5")),),
+        steps=(CandidateStep(weight_percent=50, hold_seconds=DAY),),
+    )
+    of = spec(external(average("50")), max_replicas=100, behavior=at_once)
+    trial = Trial(replaced(of, candidate=candidate), 2)
+    assert trial.passes(2, 100, 100) == 11
+    trial.spec = replaced(trial.spec, min_replicas=10)
+    assert trial.passes(2, 100, 100) == 15
 
 
 def test_a_trial_removes_replicas_that_neither_recommends():
