@@ -95,7 +95,13 @@ async def _history(
         ) as url:
             # In a thread, because the client is synchronous, and the forwarded port needs the event loop.
             return await asyncio.to_thread(
-                series_of_metrics, present, given, explained, url, candidates
+                series_of_metrics,
+                present,
+                given,
+                explained,
+                url,
+                candidates,
+                session.connection.server,
             )
     except SeriesUnavailable as error:
         raise Unreachable(str(error)) from error

@@ -81,7 +81,9 @@ async def _suggest(given: argparse.Namespace) -> int:
                 adapter=given.program,
                 sends_credentials=sends_credentials(given),
             ) as url:
-                history = await asyncio.to_thread(recorded_series, workload, given, url)
+                history = await asyncio.to_thread(
+                    recorded_series, workload, given, url, session.connection.server
+                )
         return proposed(given, workload, history)
     except NothingProposed as error:
         print_note("suggest", str(error))
