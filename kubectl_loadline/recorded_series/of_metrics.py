@@ -123,7 +123,10 @@ def metric_queries(
     A metric that cannot be replayed needs none, and one that is `known` has one.
     """
     found: dict[str, Selected] = {}
-    metrics = metrics_of(autoscaler.spec)
+    # `explain` leaves formulas out.
+    metrics = [
+        each for each in metrics_of(autoscaler.spec) if each.type != MetricSourceType.FORMULA
+    ]
     for name, metric in described(autoscaler):
         if any(each in known for each in columns_of(metric)):
             continue
@@ -145,9 +148,9 @@ def metric_queries(
 
 def _explained(metric: MetricSpec, explained: Explained, autoscaler: Autoscaler) -> Selected:
     queries = explained.queries
-    if metric.type in (MetricSourceType.RESOURCE, MetricSourceType.CONTAINER_RESOURCE):
+    if (resource := metric.resource or metric.container_resource) is not None:
         # The usage of cpu and of memory are two queries of the same request.
-        queries = tuple(each for each in queries if "cpu" in each.query) or queries
+        queries = tuple(each for each in queries if resource.name in each.query) or queries
     names = () if explained.objects is None else explained.objects.names
     rows = [each.labels for each in queries[0].rows]
     return generalized(queries[0].query, rows, names, autoscaler)
