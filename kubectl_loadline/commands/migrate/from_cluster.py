@@ -8,6 +8,7 @@ from kubectl_loadline.migration import Comparison, compare
 from wire.api.loadline import API_VERSION
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Reader
+from wire.process.command_line.messages import print_error
 
 Json = dict[str, Any]
 
@@ -19,11 +20,23 @@ LOAD_AUTOSCALERS = (API_VERSION, "LoadAutoscaler", "loadautoscalers")
 async def read_originals(client: Reader, namespace: str) -> list[Json]:
     """HPAs and ScaledObjects, without the HPAs that KEDA creates for its ScaledObjects. `namespace` is empty for all.
 
-    Raises `StatusError` and `Unavailable`.
+    A kind that may not be listed is left out, because RBAC refuses one that the cluster does not have, too.
+    Raises `Unavailable`, and `StatusError` if nothing may be listed.
     """
-    hpas = await _listed(client, HPAS, namespace)
-    scaled_objects = await _listed(client, SCALED_OBJECTS, namespace)
-    return [hpa for hpa in hpas if not belongs_to_keda(hpa)] + scaled_objects
+    found: list[Json] = []
+    refusals: dict[str, StatusError] = {}
+    for kind in (HPAS, SCALED_OBJECTS):
+        try:
+            found += await _listed(client, kind, namespace)
+        except StatusError as error:
+            if error.code != 403:
+                raise
+            refusals[kind[1]] = error
+    if HPAS[1] in refusals and not found:
+        raise refusals[HPAS[1]]
+    for name, refusal in refusals.items():
+        print_error(f"{name}s are left out: {refusal.message}")
+    return [each for each in found if not belongs_to_keda(each)]
 
 
 async def compared(client: Reader, namespace: str) -> list[Comparison]:

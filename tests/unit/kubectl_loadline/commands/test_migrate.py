@@ -26,6 +26,7 @@ spec:
       metadata: {serverAddress: "http://p:9090", query: sum(queue), threshold: "30"}
 """
 KAFKA = SCALED_OBJECT.replace("type: prometheus", "type: kafka").replace("worker", "events")
+SCALED_OBJECTS = "/apis/keda.sh/v1alpha1/namespaces/shop/scaledobjects"
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
 
 
@@ -223,6 +224,23 @@ def test_without_anything_to_compare_the_next_step_is_named(api_server, capsys):
         "kubectl loadline migrate: there is nothing to compare, because no LoadAutoscaler has the same target as an HPA: apply the "
         "converted LoadAutoscalers first\n"
     )
+
+
+def test_a_kind_that_may_not_be_listed_is_left_out_with_a_note(api_server, capsys):
+    """RBAC refuses a kind that the cluster does not have to everyone who is not an administrator."""
+    api_server.documents[within(HPAS, "shop")] = collection(yaml.safe_load(HPA))
+    api_server.refused.add(SCALED_OBJECTS)
+    assert plugin(["migrate"]) == 0
+    output = capsys.readouterr()
+    assert [each["metadata"]["name"] for each in yaml.safe_load_all(output.out)] == ["web"]
+    assert f"ScaledObjects are left out: cannot list {SCALED_OBJECTS}\n" in output.err
+
+
+@pytest.mark.parametrize("has_keda", [False, True])
+def test_without_a_kind_that_may_be_listed_migrate_fails(api_server, capsys, has_keda):
+    api_server.refused |= {within(HPAS, "shop"), *((SCALED_OBJECTS,) if has_keda else ())}
+    assert plugin(["migrate"]) == 1
+    assert f"cannot list {within(HPAS, 'shop')}" in capsys.readouterr().err
 
 
 def test_a_file_with_nothing_to_convert_is_named(tmp_path, capsys, main):
