@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import yaml
+import msgspec
 
 from kubectl_loadline.migration import Comparison, compare
 from wire.api.loadline import API_VERSION
@@ -54,7 +54,7 @@ async def _listed(client: Reader, kind: tuple[str, str, str], namespace: str) ->
     api_version, name, plural = kind
     within = f"namespaces/{namespace}/" if namespace else ""
     try:
-        body = await client.get(f"/apis/{api_version}/{within}{plural}", accept="application/yaml")
+        body = await client.get(f"/apis/{api_version}/{within}{plural}")
     except StatusError as error:
         if error.code == 404:
             return []
@@ -70,8 +70,8 @@ async def _listed(client: Reader, kind: tuple[str, str, str], namespace: str) ->
 def _items(body: bytes) -> list[Json] | None:
     """Those of a list of objects; None if it is something else, such as a page of a proxy."""
     try:
-        document = yaml.safe_load(body)
-    except yaml.YAMLError:
+        document = msgspec.json.decode(body)
+    except ValueError:
         return None
     if not isinstance(document, dict) or "items" not in document:
         return None
