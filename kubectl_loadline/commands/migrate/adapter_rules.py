@@ -18,6 +18,7 @@ from kubectl_loadline.migration.chart_values import is_configuration
 from kubectl_loadline.terminal.exit_codes import FAILED, FOUND, OK, WRONG
 from wire.process import go_yaml
 from wire.process.command_line.messages import print_error
+from wire.process.yaml_text import as_yaml
 
 Json = dict[str, Any]
 INCOMPLETE = 1  # of `loadline-adapter migrate`: a rule could not be replaced
@@ -55,7 +56,7 @@ async def migrated_configuration(given: argparse.Namespace, configuration: Json)
     ):
         with tempfile.TemporaryDirectory(prefix="loadline-") as folder:
             file = Path(folder) / "config.yaml"
-            file.write_text(yaml.safe_dump(configuration, sort_keys=False), "utf-8")
+            file.write_text(as_yaml(configuration), "utf-8")
             arguments = [str(file), f"--prometheus-url={url}", *cluster_arguments(cluster)]
             code, printed, messages = await adapter_output(
                 "migrate", arguments, progress=session.progress

@@ -36,6 +36,7 @@ from wire.kube.requests import Reader
 from wire.process import go_yaml
 from wire.process.command_line.messages import print_error, wrapped
 from wire.process.command_line.parsing import FlagParser
+from wire.process.yaml_text import as_yaml
 
 Json = dict[str, Any]
 Conversion = Callable[[Json], Converted]
@@ -206,7 +207,7 @@ def _converted(
         for remark in each.remarks:
             print_error(_sentence(remark))
     if converted:
-        print(yaml.safe_dump_all([each.autoscaler for each in converted], sort_keys=False), end="")
+        print(as_yaml(*(each.autoscaler for each in converted)), end="")
     for note in notes:
         print_error(note)
     skipped = sum(str(each.get("kind")) not in (*conversions, SCALED_JOB) for each in originals)
@@ -255,7 +256,7 @@ def written_values(file: Path, configuration: Json, *, is_complete: bool) -> str
 
 def _write(file: Path, document: Json) -> None:
     try:
-        file.write_text(yaml.safe_dump(document, sort_keys=False), "utf-8")
+        file.write_text(as_yaml(document), "utf-8")
     except OSError as error:
         raise WrongInput(f"{file} cannot be written: {error.strerror}") from error
 

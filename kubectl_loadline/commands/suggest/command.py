@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from kubectl_loadline.backtest.comparison import Range, Scenario
 from kubectl_loadline.backtest.metric_models import DELAY_SECONDS, ModelOptions, models_of
@@ -41,6 +40,7 @@ from kubectl_loadline.terminal.progress import shown_progress
 from kubectl_loadline.terminal.screen import print_note, screen_columns
 from wire.process.command_line.messages import wrapped
 from wire.process.command_line.parsing import FlagParser
+from wire.process.yaml_text import as_yaml
 from wire.prometheus.scrape_interval import fitting_range
 
 SHORT_PERCENT_MAX: Final = 0.5
@@ -98,7 +98,7 @@ def proposed(given: argparse.Namespace, workload: FoundWorkload, history: Record
     """Search, and print. Raises `NothingProposed`, and OSError for a file."""
     suggestion = suggestion_of(given, workload, history)
     if given.rules is not None and suggestion.rules:
-        given.rules.write_text(yaml.safe_dump(suggestion.rules, sort_keys=False), "utf-8")
+        given.rules.write_text(as_yaml(suggestion.rules), "utf-8")
     document = msgspec.json.encode(suggestion)
     print_document(given.output, document, lambda: _manifest(suggestion, given.rules))
     return OK
@@ -108,7 +108,7 @@ def _manifest(suggestion: Suggestion, rules: Path | None) -> str:
     columns = screen_columns()
     text = wrapped("\n".join(commented(suggestion, rules)), columns and columns - len("# "))
     comment = "\n".join(f"# {line}".rstrip() for line in text.splitlines())
-    manifest = yaml.safe_dump(suggestion.load_autoscaler, sort_keys=False)
+    manifest = as_yaml(suggestion.load_autoscaler)
     return f"{comment}\n{manifest}".removesuffix("\n")
 
 

@@ -291,3 +291,9 @@ def test_remarks_on_a_terminal_are_broken_at_its_width(tmp_path, capsys, monkeyp
     error = capsys.readouterr().err
     assert max(map(len, error.splitlines())) <= 60
     assert "run the command again with --values=FILE for its chart" in " ".join(error.split())
+
+
+def test_a_name_that_kubectl_reads_as_a_number_is_in_quotes(tmp_path, capsys, main):
+    hpa = HPA.replace("name: web, namespace", "name: '1e3', namespace")
+    assert main(["migrate", written(tmp_path, hpa)]) == 0
+    assert "name: '1e3'\n" in capsys.readouterr().out
