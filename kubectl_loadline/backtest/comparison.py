@@ -91,7 +91,9 @@ def play(
     on_decision: OnDecision | None = None,
 ) -> Played:
     """Replay one policy. Raises ValueError if none of its metrics can be replayed."""
-    autoscaler = replayable(policy.autoscaler, scenario.recording, scenario.models)
+    autoscaler = replayable(
+        policy.autoscaler, scenario.recording, scenario.models, scenario.calendars
+    )
     start = scenario.range.start_unix_seconds
     pods = SimulatedPods(
         _first_replicas(autoscaler, scenario),

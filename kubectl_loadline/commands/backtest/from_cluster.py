@@ -73,7 +73,7 @@ async def read_from_cluster(
             present=present,
             history=await _history(session, given, present, explained, candidates),
             settings=settings,
-            calendars=await read_calendars(session.client, autoscaler),
+            calendars=await _calendars(session, autoscaler, candidates),
         )
 
 
@@ -105,6 +105,16 @@ async def _history(
             )
     except SeriesUnavailable as error:
         raise Unreachable(str(error)) from error
+
+
+async def _calendars(
+    session: Session, present: Autoscaler, candidates: Sequence[Manifest]
+) -> tuple[FoundCalendar, ...]:
+    """Those of the candidates, too, in the namespace of the present autoscaler, whose place they would take."""
+    all_specs = (present.spec, *(each.autoscaler.spec for each in candidates))
+    schedules = tuple(schedule for each in all_specs for schedule in each.schedules or ())
+    spec = msgspec.structs.replace(present.spec, schedules=schedules)
+    return await read_calendars(session.client, msgspec.structs.replace(present, spec=spec))
 
 
 async def _pod_spec(session: Session, autoscaler: Autoscaler) -> PodSpec | None:
