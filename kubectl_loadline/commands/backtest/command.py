@@ -12,7 +12,15 @@ from typing import IO, Final, TypeVar
 
 import msgspec
 
-from kubectl_loadline.backtest.comparison import Played, Policy, Range, Scenario, known_times
+from kubectl_loadline.backtest.comparison import (
+    ORACLE,
+    RECORDED,
+    Played,
+    Policy,
+    Range,
+    Scenario,
+    known_times,
+)
 from kubectl_loadline.backtest.loop import Decided
 from kubectl_loadline.backtest.metric_models import ModelOptions, models_of
 from kubectl_loadline.backtest.recording import Recording, columns_of
@@ -84,7 +92,8 @@ def main(arguments: Sequence[str]) -> int:
 
 async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) -> int:
     try:
-        candidates = {Path(file).stem: read_manifest(Path(file)) for file in given.candidate}
+        files = names_of([Path(file) for file in given.candidate])
+        candidates = {name: read_manifest(file) for name, file in files.items()}
         if target is None:
             inputs = _from_files(given, candidates)
         else:
@@ -101,6 +110,24 @@ async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) ->
         raise
     except (SeriesUnavailable, OSError) as error:
         raise Unreachable(str(error)) from error
+
+
+def names_of(candidates: Sequence[Path]) -> dict[str, Path]:
+    """The files by the names of their rows: without the suffix, or with as much of the path as makes the name unique."""
+    files = list(dict.fromkeys(candidates))
+    endings = {
+        file: [
+            file.stem,
+            *("/".join(file.parts[-count:]) for count in range(1, len(file.parts) + 1)),
+        ]
+        for file in files
+    }
+    found: dict[str, Path] = {}
+    for file in files:
+        taken = {each for other in files if other != file for each in endings[other]}
+        taken |= {RECORDED, PRESENT, ORACLE}
+        found[next((each for each in endings[file] if each not in taken), str(file))] = file
+    return found
 
 
 def _from_files(given: argparse.Namespace, candidates: Mapping[str, Manifest]) -> Inputs:

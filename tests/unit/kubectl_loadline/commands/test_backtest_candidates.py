@@ -78,3 +78,17 @@ def test_a_schedule_whose_calendar_is_unknown_is_left_out_and_named(
         "current spec: the schedule sale: ScalingCalendar retail is not known without a cluster"
     ]
     assert last_replicas(decisions, "current spec") == 2
+
+
+def test_candidates_in_files_of_the_same_name_are_all_compared(history, written, capsys):
+    present = written("web.yaml", manifest())
+    candidates = [
+        written(f"{folder}/web.yaml", manifest(minReplicas=count))
+        for folder, count in (("a", 3), ("b", 6))
+    ]
+    given = [f"--candidate={each}" for each in (*candidates, written("oracle.yaml", manifest()))]
+    assert main(["backtest", f"--autoscaler={present}", history, *given, "-o", "json"]) == 0
+    policies = [each["policy"] for each in json.loads(capsys.readouterr().out)["results"]]
+    assert policies[:4] == ["recorded", "current spec", "a/web.yaml", "b/web.yaml"]
+    assert policies.count("oracle") == 1
+    assert len(set(policies)) == len(policies) == 6
