@@ -22,8 +22,8 @@ from kubectl_loadline.backtest.comparison import (
     known_times,
 )
 from kubectl_loadline.backtest.loop import Decided
-from kubectl_loadline.backtest.metric_models import ModelOptions, models_of
-from kubectl_loadline.backtest.recording import Recording, columns_of
+from kubectl_loadline.backtest.metric_models import ModelOptions, Models, models_of
+from kubectl_loadline.backtest.recording import columns_of
 from kubectl_loadline.backtest.report import OnDecision, Report, Request, backtest
 from kubectl_loadline.backtest.text import left_out_of, text_of
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
@@ -200,7 +200,7 @@ def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:
         scenario=Scenario(
             recording=history.recording,
             models=models,
-            range=range_of(given, history.recording, list(manifests.values())),
+            range=range_of(given, models, list(manifests.values())),
             pod_spec=pod_spec,
             calendars=inputs.calendars,
         ),
@@ -210,12 +210,13 @@ def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:
     )
 
 
-def range_of(
-    given: argparse.Namespace, recording: Recording, manifests: Sequence[Manifest]
-) -> Range:
-    """The time for which metrics are recorded, within `--since` and `--until`; raises ValueError if there is none."""
-    step = recording.step_seconds
-    known = [each for each in recording.series.values() if each.values]
+def range_of(given: argparse.Namespace, models: Models, manifests: Sequence[Manifest]) -> Range:
+    """The time for which metrics are recorded, within `--since` and `--until`; raises ValueError if there is none.
+
+    The replicas do not count: a forecast learns nothing from them.
+    """
+    step = given.step
+    known = [each.values for each in models.by_column.values() if each.values.values]
     if not known:
         raise ValueError("the history is empty: check the queries, --since and --until")
     end = max(each.end_unix_seconds for each in known)

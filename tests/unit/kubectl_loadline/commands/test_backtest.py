@@ -307,3 +307,13 @@ def test_of_the_usage_of_both_resources_the_one_of_the_metric_counts(name):
     both = explained("sum(container_cpu_usage)", "sum(container_memory_usage)")
     of = autoscaler(spec(resource(average("1"), name=name)))
     assert name in metric_queries(of, {}, [both])[name].promql
+
+
+def test_a_forecast_learns_from_the_first_sample_of_a_metric_and_not_of_the_replicas(files, capsys):
+    rows = "".join(f"{START - 86_400 + 60 * minute},,4\n" for minute in range(1440))
+    header, _, measured = (files / "web.csv").read_text().partition("\n")
+    (files / "web.csv").write_text(f"{header}\n{rows}{measured}")
+    assert backtest(files, "--learn=1h", "-o", "json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["startUnixSeconds"] == START
+    assert report["scoredFromUnixSeconds"] == START + 3600
