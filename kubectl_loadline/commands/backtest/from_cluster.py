@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from kubectl_loadline.backtest.recording import columns_of
 from kubectl_loadline.cluster.adapter_program import (
     adapter_arguments,
     adapter_output,
@@ -28,11 +29,12 @@ from kubectl_loadline.recorded_series.of_metrics import (
     series_of_metrics,
 )
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
+from kubectl_loadline.recorded_series.queries import described
 from kubectl_loadline.terminal.progress import ProgressLine
 from kubectl_loadline.terminal.screen import print_note
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
-from scaler.api.autoscaler import Autoscaler, metrics_of
+from scaler.api.autoscaler import Autoscaler
 from scaler.api.schedules import FoundCalendar
 from scaler.cluster.schedules.calendars import read_calendars
 from wire.api.status import StatusError, Unavailable
@@ -138,9 +140,9 @@ async def _explained(
     """The queries of the running adapter, where they are not given."""
     if given.history or given.explanation is not None:
         return read_explanations(given.explanation)
-    if len(given.query) >= len(metrics_of(present.autoscaler.spec)):
+    autoscaler, queries = present.autoscaler, dict(given.query)
+    if all(queries.keys() & columns_of(metric) for _, metric in described(autoscaler)):
         return ()
-    autoscaler = present.autoscaler
     name = f"{short_name(present.kind)}/{autoscaler.metadata.namespace}/{autoscaler.metadata.name}"
     try:
         adapter = await adapter_of(session, given.program)

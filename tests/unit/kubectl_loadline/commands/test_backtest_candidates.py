@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 
 import pytest
 
@@ -92,3 +93,11 @@ def test_candidates_in_files_of_the_same_name_are_all_compared(history, written,
     assert policies[:4] == ["recorded", "current spec", "a/web.yaml", "b/web.yaml"]
     assert policies.count("oracle") == 1
     assert len(set(policies)) == len(policies) == 6
+
+
+@pytest.mark.parametrize(("query", "is_searched"), [("replicas", True), ("requests", False)])
+def test_the_adapter_is_needed_unless_every_metric_has_a_query(shop, capsys, query, is_searched):  # noqa: F811
+    shop.documents[f"{within(LAS, 'shop')}/web"] = manifest()
+    flags = [f"--query={query}=up", "--prometheus-url=http://127.0.0.1:1", f"--cache={os.devnull}"]
+    assert main(["backtest", "la/web", *flags]) in (1, 2)
+    assert ("without the queries of the adapter" in capsys.readouterr().err) is is_searched
