@@ -93,7 +93,9 @@ def main(arguments: Sequence[str]) -> int:
 async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) -> int:
     try:
         files = names_of([Path(file) for file in given.candidate])
-        candidates = {name: read_manifest(file) for name, file in files.items()}
+        candidates = {
+            name: read_manifest(file, namespace=given.namespace) for name, file in files.items()
+        }
         if target is None:
             inputs = _from_files(given, candidates)
         else:
@@ -131,7 +133,7 @@ def names_of(candidates: Sequence[Path]) -> dict[str, Path]:
 
 
 def _from_files(given: argparse.Namespace, candidates: Mapping[str, Manifest]) -> Inputs:
-    present = read_manifest(given.autoscaler)
+    present = read_manifest(given.autoscaler, namespace=given.namespace)
     kinds = (present.kind, *(each.kind for each in candidates.values()))
     return Inputs(
         present=present,

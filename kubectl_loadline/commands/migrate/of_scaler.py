@@ -57,7 +57,10 @@ def parser() -> FlagParser:
         "loadline-scaler", all_namespaces=" --namespace=shop", why="loadline-scaler why"
     )
     parser.add_argument(
-        "--namespace", default="", metavar="NAMESPACE", help="namespace to read (default: all)"
+        "--namespace",
+        default="",
+        metavar="NAMESPACE",
+        help="namespace to read (default: all), and of manifests that have none",
     )
     parser.add_file("--kubeconfig", help="kubeconfig of the cluster (default: as kubectl)")
     return parser

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import yaml
 
+from kubectl_loadline.cluster.manifests import items_of, within
 from kubectl_loadline.commands.migrate.from_cluster import (
     belongs_to_keda,
     compared,
@@ -57,6 +58,7 @@ def migrated_files(given: argparse.Namespace, originals: Sequence[Json]) -> int:
     if not any(each.get("kind") in (*KINDS, SCALED_JOB) for each in originals):
         have = "has" if len(given.files) == 1 else "have"
         raise NothingFound(f"{', '.join(given.files)} {have} no {given.reads}")
+    originals = [within(given.namespace, each) for each in originals]
     for each in filter(belongs_to_keda, originals):
         print_error(f"{name_of(each)}: KEDA creates it for a ScaledObject; skipped")
     return migrated_documents(given, [each for each in originals if not belongs_to_keda(each)])
@@ -166,15 +168,7 @@ def documents(file: str, *, if_missing: str = "") -> Iterator[Json]:
         if each is not None and not isinstance(each, dict):
             raise WrongInput(f"{file}: a document is not a Kubernetes object")
         if each:
-            yield from _items(each)
-
-
-def _items(document: Json) -> Sequence[Json]:
-    """Those of a List; a kind of its own may end with List, too."""
-    items = document.get("items")
-    if isinstance(items, list) and str(document.get("kind")).endswith("List"):
-        return [each for each in items if isinstance(each, dict)]
-    return () if document.get("kind") == "List" else (document,)
+            yield from items_of(each)
 
 
 def _converted(

@@ -71,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
 async def _suggest(given: argparse.Namespace) -> int:
     try:
         if given.workload is not None:
-            workload = read_workload(given.workload)
+            workload = read_workload(given.workload, namespace=given.namespace)
             return proposed(given, workload, recorded_series(workload, given, given.prometheus_url))
         async with connected(cluster_of(given)) as session:
             workload = await workload_in_cluster(session, given.name)

@@ -317,3 +317,9 @@ def test_a_forecast_learns_from_the_first_sample_of_a_metric_and_not_of_the_repl
     report = json.loads(capsys.readouterr().out)
     assert report["startUnixSeconds"] == START
     assert report["scoredFromUnixSeconds"] == START + 3600
+
+
+def test_an_autoscaler_without_a_namespace_is_in_that_of_the_flag(files, capsys):
+    (files / "web.yaml").write_text(HPA.replace(", namespace: shop", ""))
+    assert backtest(files, "-n", "eu", "-o", "json") == 0
+    assert json.loads(capsys.readouterr().out)["autoscaler"] == "eu/web"

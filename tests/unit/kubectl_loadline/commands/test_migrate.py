@@ -297,3 +297,11 @@ def test_a_name_that_kubectl_reads_as_a_number_is_in_quotes(tmp_path, capsys, ma
     hpa = HPA.replace("name: web, namespace", "name: '1e3', namespace")
     assert main(["migrate", written(tmp_path, hpa)]) == 0
     assert "name: '1e3'\n" in capsys.readouterr().out
+
+
+def test_objects_without_a_namespace_get_that_of_the_flag(tmp_path, capsys, main):
+    other = HPA.replace("name: web, namespace: shop", "name: other")
+    file = written(tmp_path, HPA, other)
+    assert main(["migrate", file, "--namespace=eu"]) == 0
+    found = list(yaml.safe_load_all(capsys.readouterr().out))
+    assert [each["metadata"]["namespace"] for each in found] == ["shop", "eu"]
