@@ -21,6 +21,7 @@ from scaler.extensions.forecast.stage import FORECAST
 
 RECORDED = "recorded"
 ORACLE = "oracle"
+PRESENT = "current spec"
 CENSORED_SHARE = 0.95 / 0.9
 """From 95% of what a pod can serve at all, its load may be cut off; `served` is 90% of that."""
 

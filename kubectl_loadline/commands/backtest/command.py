@@ -13,8 +13,7 @@ from typing import IO, Final, TypeVar
 import msgspec
 
 from kubectl_loadline.backtest.comparison import (
-    ORACLE,
-    RECORDED,
+    PRESENT,
     Played,
     Policy,
     Range,
@@ -39,6 +38,8 @@ from kubectl_loadline.commands.backtest.from_cluster import read_from_cluster
 from kubectl_loadline.commands.backtest.options import (
     add_history_flags,
     add_model_flags,
+    file_of,
+    names_of,
     price,
     seconds,
 )
@@ -49,6 +50,7 @@ from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from kubectl_loadline.terminal.documents import TEXT, add_output_flag, is_document, print_document
 from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import OK
+from kubectl_loadline.terminal.output_files import keep_inputs
 from kubectl_loadline.terminal.progress import Progress, shown_progress
 from kubectl_loadline.terminal.screen import print_hidden, print_note, screen_columns
 from scaler.algorithm.derivation import encoded
@@ -62,7 +64,6 @@ from wire.process.command_line.parsing import FlagParser
 
 T = TypeVar("T")
 
-PRESENT: Final = "current spec"
 _SHOWN_EVERY: Final = 500
 LEARNING_SECONDS: Final = 3 * 86400
 RECORDED_SHARE_MIN: Final = 0.9
@@ -91,6 +92,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) -> int:
+    keep_inputs(
+        [given.autoscaler, *given.candidate, *map(file_of, given.history), given.explanation],
+        {
+            "--save-history": given.save_history,
+            "--decisions": given.decisions,
+            "--html": given.html,
+        },
+    )
     try:
         files = names_of([Path(file) for file in given.candidate])
         candidates = {
@@ -112,24 +121,6 @@ async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) ->
         raise
     except (SeriesUnavailable, OSError) as error:
         raise Unreachable(str(error)) from error
-
-
-def names_of(candidates: Sequence[Path]) -> dict[str, Path]:
-    """The files by the names of their rows: without the suffix, or with as much of the path as makes the name unique."""
-    files = list(dict.fromkeys(candidates))
-    endings = {
-        file: [
-            file.stem,
-            *("/".join(file.parts[-count:]) for count in range(1, len(file.parts) + 1)),
-        ]
-        for file in files
-    }
-    found: dict[str, Path] = {}
-    for file in files:
-        taken = {each for other in files if other != file for each in endings[other]}
-        taken |= {RECORDED, PRESENT, ORACLE}
-        found[next((each for each in endings[file] if each not in taken), str(file))] = file
-    return found
 
 
 def _from_files(given: argparse.Namespace, candidates: Mapping[str, Manifest]) -> Inputs:

@@ -31,6 +31,7 @@ from kubectl_loadline.migration import (
 )
 from kubectl_loadline.migration.chart_values import chart_values
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
+from kubectl_loadline.terminal.output_files import keep_inputs
 from kubectl_loadline.terminal.screen import screen_columns
 from kubectl_loadline.terminal.unread_file import unread_file
 from wire.kube.requests import Reader
@@ -53,8 +54,14 @@ class NothingFound(Exception):
     """There is nothing to convert or to compare; the message says what to do."""
 
 
+def keep_files(given: argparse.Namespace) -> None:
+    """Raises `OverwrittenInput` if the result would be written to a file that is converted."""
+    keep_inputs(given.files, {"--rules": given.rules, "--values": given.values})
+
+
 def migrated_files(given: argparse.Namespace, originals: Sequence[Json]) -> int:
-    """Convert the objects of the files; the exit code. Raises `WrongInput` and `NothingFound`."""
+    """Convert the objects of the files; the exit code. Raises `WrongInput`, `OverwrittenInput` and `NothingFound`."""
+    keep_files(given)
     if not any(each.get("kind") in (*KINDS, SCALED_JOB) for each in originals):
         have = "has" if len(given.files) == 1 else "have"
         raise NothingFound(f"{', '.join(given.files)} {have} no {given.reads}")

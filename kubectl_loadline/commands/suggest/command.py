@@ -22,7 +22,12 @@ from kubectl_loadline.cluster.flags import (
 )
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
 from kubectl_loadline.cluster.workloads import FoundWorkload, read_workload, workload_in_cluster
-from kubectl_loadline.commands.backtest.options import add_history_flags, amount_pair, start_up
+from kubectl_loadline.commands.backtest.options import (
+    add_history_flags,
+    amount_pair,
+    file_of,
+    start_up,
+)
 from kubectl_loadline.commands.suggest.recorded_series import query_of, recorded_series
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import sends_credentials
@@ -36,6 +41,7 @@ from kubectl_loadline.suggest.text import commented
 from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
+from kubectl_loadline.terminal.output_files import keep_inputs
 from kubectl_loadline.terminal.progress import shown_progress
 from kubectl_loadline.terminal.screen import print_note, screen_columns
 from wire.process.command_line.messages import wrapped
@@ -69,6 +75,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _suggest(given: argparse.Namespace) -> int:
+    keep_inputs([given.workload, *map(file_of, given.history)], {"--rules": given.rules})
     try:
         if given.workload is not None:
             workload = read_workload(given.workload, namespace=given.namespace)

@@ -323,3 +323,12 @@ def test_an_autoscaler_without_a_namespace_is_in_that_of_the_flag(files, capsys)
     (files / "web.yaml").write_text(HPA.replace(", namespace: shop", ""))
     assert backtest(files, "-n", "eu", "-o", "json") == 0
     assert json.loads(capsys.readouterr().out)["autoscaler"] == "eu/web"
+
+
+@pytest.mark.parametrize("output", ["--save-history=web.csv", "--decisions=web.yaml", "--html=web.yaml"])  # fmt: skip
+def test_no_input_is_overwritten(files, capsys, monkeypatch, output):
+    monkeypatch.chdir(files)
+    before = (files / "web.csv").read_text(), (files / "web.yaml").read_text()
+    assert backtest(files, output) == 2
+    assert f"{output} is also an input" in capsys.readouterr().err
+    assert before == ((files / "web.csv").read_text(), (files / "web.yaml").read_text())

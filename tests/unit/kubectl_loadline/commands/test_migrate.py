@@ -305,3 +305,13 @@ def test_objects_without_a_namespace_get_that_of_the_flag(tmp_path, capsys, main
     assert main(["migrate", file, "--namespace=eu"]) == 0
     found = list(yaml.safe_load_all(capsys.readouterr().out))
     assert [each["metadata"]["namespace"] for each in found] == ["shop", "eu"]
+
+
+@pytest.mark.parametrize("flag", ["--rules", "--values"])
+def test_a_file_is_not_overwritten_with_what_is_made_from_it(tmp_path, capsys, main, flag):
+    file = written(tmp_path, SCALED_OBJECT)
+    assert main(["migrate", file, f"{flag}={file}"]) == 2
+    output = capsys.readouterr()
+    assert f"{flag}={file} is also an input: write to another file\n" in output.err
+    assert output.out == ""
+    assert (tmp_path / "manifests.yaml").read_text() == SCALED_OBJECT
