@@ -81,8 +81,11 @@ def _items(body: bytes) -> list[Json] | None:
 
 def belongs_to_keda(original: Json) -> bool:
     """Whether KEDA has created it for a ScaledObject, which is converted in its place."""
-    owners = (original.get("metadata") or {}).get("ownerReferences") or []
-    return any(owner.get("kind") == "ScaledObject" for owner in owners)
+    metadata = original.get("metadata")
+    owners = metadata.get("ownerReferences") if isinstance(metadata, dict) else None
+    return isinstance(owners, list) and any(
+        isinstance(each, dict) and each.get("kind") == "ScaledObject" for each in owners
+    )
 
 
 def _target(autoscaler: Json) -> tuple[str, str, str]:

@@ -315,3 +315,16 @@ def test_a_file_is_not_overwritten_with_what_is_made_from_it(tmp_path, capsys, m
     assert f"{flag}={file} is also an input: write to another file\n" in output.err
     assert output.out == ""
     assert (tmp_path / "manifests.yaml").read_text() == SCALED_OBJECT
+
+
+@pytest.mark.parametrize("wrong", ["triggers: [prometheus]", "scaleTargetRef: a", "metadata: a"])
+def test_the_others_are_converted_beside_an_object_with_text_in_place_of_a_mapping(
+    tmp_path, capsys, main, wrong
+):
+    kinds = "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\n"
+    broken = f"{kinds}{wrong}\n" if "metadata" in wrong else f"{kinds}spec: {{{wrong}}}\n"
+    assert main(["migrate", written(tmp_path, broken, HPA)]) == 3
+    output = capsys.readouterr()
+    assert "ScaledObject : Expected `object" in output.err
+    assert "got `str` - at `" in output.err
+    assert yaml.safe_load(output.out)["metadata"]["name"] == "web"
