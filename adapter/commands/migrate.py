@@ -5,8 +5,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
 from adapter.config import ConfigError, load
 from adapter.config.document import first_document
@@ -21,6 +19,7 @@ from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import DISTRIBUTION
 from wire.process.event_loop import run
 from wire.process.go_yaml import value_of
+from wire.process.yaml_text import as_yaml
 from wire.serving.options import ServingConfigError
 
 OK: Final = 0
@@ -56,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
         return FAULTY
     document = first_document(given.file.read_text("utf-8-sig"))
     original: Json = (value_of(document) if document is not None else None) or {}
-    print(yaml.safe_dump(new_configuration(original, rules), sort_keys=False, width=200), end="")
+    print(as_yaml(new_configuration(original, rules)), end="")
     for sentence in sentences(rules, given.file):
         print_error(sentence)
     return exit_code(rules)

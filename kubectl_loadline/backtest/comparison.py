@@ -19,6 +19,9 @@ from scaler.api.autoscaler import Autoscaler
 from scaler.api.schedules import FoundCalendar
 from scaler.extensions.forecast.stage import FORECAST
 
+RECORDED = "recorded"
+ORACLE = "oracle"
+PRESENT = "current spec"
 CENSORED_SHARE = 0.95 / 0.9
 """From 95% of what a pod can serve at all, its load may be cut off; `served` is 90% of that."""
 
@@ -91,7 +94,9 @@ def play(
     on_decision: OnDecision | None = None,
 ) -> Played:
     """Replay one policy. Raises ValueError if none of its metrics can be replayed."""
-    autoscaler = replayable(policy.autoscaler, scenario.recording, scenario.models)
+    autoscaler = replayable(
+        policy.autoscaler, scenario.recording, scenario.models, scenario.calendars
+    )
     start = scenario.range.start_unix_seconds
     pods = SimulatedPods(
         _first_replicas(autoscaler, scenario),
@@ -120,7 +125,7 @@ def recorded(scenario: Scenario) -> Played | None:
     replicas, ready = scenario.recording.replicas, scenario.recording.ready
     if replicas is None or ready is None:
         return None
-    played = _nothing_played("recorded", 0.0)
+    played = _nothing_played(RECORDED, 0.0)
     for now in known_times(scenario):
         requested, count = replicas.at(now), ready.at(now)
         if requested is not None and count is not None:
@@ -138,7 +143,7 @@ def oracle(scenario: Scenario, present: Autoscaler, start_up_seconds: float) -> 
         min(max(max(needed[index : index + ahead + 1]), least), most)
         for index in range(len(needed))
     ]
-    played = _nothing_played("oracle", start_up_seconds)
+    played = _nothing_played(ORACLE, start_up_seconds)
     start = scenario.range.start_unix_seconds
     for now in known_times(scenario):
         index = (now - start) // step

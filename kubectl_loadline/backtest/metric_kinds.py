@@ -5,6 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
+from kubectl_loadline.backtest.query_names import names_in
 from scaler.api.autoscaler import MetricSourceType, MetricSpec, MetricTarget
 
 
@@ -26,9 +27,11 @@ class NotReplayable(msgspec.Struct, frozen=True):
 
 
 _LATENCY = re.compile(r"latency|duration|response_?time|histogram_quantile|percentile|quantile")
-_MEMORY = re.compile(r"memory|heap|resident|rss")
-_QUEUE = re.compile(r"queue|backlog|lag\b|_lag|depth|pending|waiting|messages_ready|visible")
-_RATE = re.compile(r"\b(rate|irate|increase|deriv)\s*\(|per_?sec|_rate\b|_rps\b|_qps\b")
+_MEMORY = re.compile(r"memory|(?<!c)heap|resident|(?<![a-z])rss")
+_QUEUE = re.compile(
+    r"queue|backlog|(?<!f)lags?(?![a-z])|depth|pending|waiting|messages_ready|visible"
+)
+_RATE = re.compile(r"per_?sec|_rate\b|_rps\b|_qps\b")
 
 
 def kind_of(metric: MetricSpec, given: str, query: str = "") -> MetricKind | NotReplayable:
@@ -36,25 +39,29 @@ def kind_of(metric: MetricSpec, given: str, query: str = "") -> MetricKind | Not
     if given:
         return MetricKind(given)
     name = _described(metric)
-    text = f"{name} {query}".lower()
+    read = names_in(query)
+    # The rate of a counter is a load, also of one that a histogram of durations has.
+    counters = {each for each in read.rated if each.endswith(("_count", "_total"))}
+    text = " ".join(sorted(({name} | read.others | read.rated) - counters)).lower()
+    fix = f"if it is a load, set --kind {name}=load"
     if _LATENCY.search(text):
         return NotReplayable(
-            f"{name} is a latency: what it would be with other replicas is unknown"
+            f"{name} is a latency: what it would be with other replicas is unknown; {fix}"
         )
     if _MEMORY.search(text):
-        return NotReplayable(f"{name} is memory, which does not follow the load")
+        return NotReplayable(f"{name} is memory, which does not follow the load; {fix}")
     target = _target(metric)
     if metric.type in (MetricSourceType.EXTERNAL, MetricSourceType.OBJECT) and (
         target is None or target.average_value is None
     ):
         return NotReplayable(
-            f"{name} has no target of type AverageValue: set its kind with --kind NAME=load, share or queue"
+            f"{name} has no target of type AverageValue: set its kind with --kind {name}=load, share or queue"
         )
-    if _QUEUE.search(text) and not _RATE.search(text):
+    if _QUEUE.search(text) and not read.rated and not _RATE.search(text):
         if metric.type in (MetricSourceType.EXTERNAL, MetricSourceType.OBJECT):
             return MetricKind.QUEUE
         return NotReplayable(
-            f"{name} is a backlog per pod: what it would be with other replicas is unknown"
+            f"{name} is a backlog per pod: what it would be with other replicas is unknown; {fix}"
         )
     return MetricKind.LOAD
 

@@ -14,6 +14,7 @@ from scaler.algorithm.observed import Pod, PodMetadata, PodSpec
 from scaler.algorithm.pod_requests import pod_requests
 from scaler.algorithm.unusable import MetricUnusable
 from scaler.api.autoscaler import Autoscaler, MetricSourceType, MetricSpec, metrics_of
+from scaler.api.schedules import FoundCalendar, ScheduleSpec
 from scaler.extensions.formula.grammar import InvalidFormulaError, parse
 
 DELAY_SECONDS = 60.0
@@ -121,9 +122,15 @@ def _without_series(metric: MetricSpec) -> str:
     return f"there is no recorded series for {' or '.join(columns_of(metric)) or metric.type}"
 
 
-def replayable(autoscaler: Autoscaler, recording: Recording, models: Models) -> Autoscaler:
+def replayable(
+    autoscaler: Autoscaler,
+    recording: Recording,
+    models: Models,
+    calendars: Sequence[FoundCalendar] = (),
+) -> Autoscaler:
     """The autoscaler with what can be replayed: enforcing, without its status, suspension and candidate.
 
+    A schedule whose calendar is not known is left out: the scaler would never scale down.
     Raises ValueError if no metric is left.
     """
     spec = autoscaler.spec
@@ -143,12 +150,35 @@ def replayable(autoscaler: Autoscaler, recording: Recording, models: Models) -> 
         reasons = "; ".join(models.not_replayed) or "all its metrics are only inputs"
         raise ValueError(f"no metric of {autoscaler.key} can be replayed: {reasons}")
     changed = msgspec.structs.replace(
-        spec, metrics=tuple(metrics), mode="", suspend=None, candidate=None
+        spec,
+        metrics=tuple(metrics),
+        mode="",
+        suspend=None,
+        candidate=None,
+        schedules=tuple(
+            each for each in spec.schedules or () if not _unknown_calendar(each, calendars)
+        ),
     )
     return msgspec.structs.replace(autoscaler, spec=changed, status=None)
 
 
-def left_out(autoscaler: Autoscaler, recording: Recording, models: Models) -> Iterator[str]:
+def _unknown_calendar(schedule: ScheduleSpec, calendars: Sequence[FoundCalendar]) -> str:
+    """Why the entries of its calendar are not known; empty if they are, or it has no calendar."""
+    reference = schedule.calendar_ref
+    if reference is None:
+        return ""
+    for each in calendars:
+        if each.reference == reference:
+            return each.problem or ""
+    return f"{reference.kind} {reference.name} is not known without a cluster"
+
+
+def left_out(
+    autoscaler: Autoscaler,
+    recording: Recording,
+    models: Models,
+    calendars: Sequence[FoundCalendar] = (),
+) -> Iterator[str]:
     """What the replay of this autoscaler does without, in words."""
     spec = autoscaler.spec
     kept = replayable(autoscaler, recording, models).spec.metrics or ()
@@ -160,6 +190,9 @@ def left_out(autoscaler: Autoscaler, recording: Recording, models: Models) -> It
             yield f"the formula {name}: an input of it cannot be replayed"
         else:
             yield f"the metric {name}"
+    for schedule in spec.schedules or ():
+        if problem := _unknown_calendar(schedule, calendars):
+            yield f"the schedule {schedule.name}: {problem}"
     if spec.suspend is not None:
         yield "spec.suspend"
     if spec.candidate is not None:

@@ -141,5 +141,7 @@ def _loads(scenario: Scenario) -> Iterator[ServedLoad]:
 def _not_replayed(policies: Sequence[Policy], scenario: Scenario) -> Iterator[str]:
     yield from scenario.models.not_replayed
     for policy in policies:
-        for what in left_out(policy.autoscaler, scenario.recording, scenario.models):
+        for what in left_out(
+            policy.autoscaler, scenario.recording, scenario.models, scenario.calendars
+        ):
             yield f"{policy.name}: {what}"

@@ -1,5 +1,6 @@
 """Autoscalers and their targets from manifests."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, Watch
 from wire.api import kube_json
 from wire.process import go_yaml
 
+Json = dict[str, Any]
 KINDS = {each.kind: each for each in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS)}
 
 
@@ -47,9 +49,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     pod_spec: PodSpec | None = None
 
 
-def read_manifest(file: Path) -> Manifest:
-    """The only autoscaler of a file. Raises `UnusableManifest`."""
-    documents = _documents(file)
+def read_manifest(file: Path, *, namespace: str = "") -> Manifest:
+    """The only autoscaler of a file; `namespace` is used where the file has none. Raises `UnusableManifest`."""
+    documents = read_objects(file, namespace=namespace)
     found = [each for each in documents if each.get("kind") in KINDS]
     if len(found) != 1:
         raise UnusableManifest(
@@ -72,12 +74,30 @@ def read_manifest(file: Path) -> Manifest:
     )
 
 
-def _documents(file: Path) -> list[dict[str, Any]]:
+def read_objects(file: Path, *, namespace: str = "") -> list[Json]:
+    """The objects of a file; `namespace` is used where the file has none. Raises `UnusableManifest`."""
     try:
         found = list(go_yaml.load_all(file.read_text("utf-8")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UnusableManifest(unread_file(file, error)) from error
-    return [each for each in found if isinstance(each, dict)]
+    documents = [each for each in found if isinstance(each, dict)]
+    return [within(namespace, item) for each in documents for item in items_of(each)]
+
+
+def items_of(document: Json) -> Sequence[Json]:
+    """Those of a List; a kind of its own may end with List, too."""
+    items = document.get("items")
+    if isinstance(items, list) and str(document.get("kind")).endswith("List"):
+        return [each for each in items if isinstance(each, dict)]
+    return () if document.get("kind") == "List" else (document,)
+
+
+def within(namespace: str, document: Json) -> Json:
+    """The object in a namespace, if it has none of its own: as of kubectl's -n."""
+    metadata = document.get("metadata")
+    if not namespace or not isinstance(metadata, dict) or metadata.get("namespace"):
+        return document
+    return {**document, "metadata": {**metadata, "namespace": namespace}}
 
 
 def _name(document: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from kubectl_loadline.cluster.connecting import Session, Unreachable
 from kubectl_loadline.cluster.deployments import PodList, serving
@@ -64,7 +65,8 @@ async def prometheus_url(
     if address is None:
         yield found
         return
-    service = await _service(session, address)
+    may_be_host = bool(url) and ".svc" not in (urlsplit(url).hostname or "")
+    service = await _service(session, address, may_be_host=may_be_host)
     if service is None or not service.spec.selector:
         yield found
         return
@@ -118,13 +120,15 @@ async def _labelled(session: Session, problem: str) -> str:
     return f"http://{address.name}.{address.namespace}.svc:{address.port}"
 
 
-async def _service(session: Session, address: ServiceAddress) -> Service | None:
-    """None if there is no such Service: then the name is that of a host."""
+async def _service(
+    session: Session, address: ServiceAddress, *, may_be_host: bool
+) -> Service | None:
+    """None if there is no such Service: then the name is that of a host. RBAC also refuses a namespace that does not exist."""
     path = f"/api/v1/namespaces/{address.namespace}/services/{address.name}"
     try:
         return decoded(await session.client.get(path), Service, what="Service")
     except StatusError as error:
-        if error.code == 404:
+        if error.code == 404 or (error.code == 403 and may_be_host):
             return None
         raise Unreachable(f"cannot reach Prometheus: {error.message}") from error
 

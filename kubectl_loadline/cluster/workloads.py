@@ -1,15 +1,12 @@
 """The workload for which an autoscaler is proposed: from the cluster, or from a manifest."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-import yaml
 
 from kubectl_loadline.cluster.connecting import Session
-from kubectl_loadline.cluster.manifests import UnusableManifest
-from kubectl_loadline.terminal.unread_file import unread_file
-from wire.process import go_yaml
+from kubectl_loadline.cluster.manifests import UnusableManifest, read_objects
 
 API_VERSIONS: Final = {"Deployment": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1"}
 KINDS: Final = {
@@ -52,15 +49,10 @@ async def workload_in_cluster(session: Session, text: str) -> FoundWorkload:
     return found
 
 
-def read_workload(file: Path) -> FoundWorkload:
-    """The only workload of a file. Raises `UnusableManifest`."""
-    try:
-        documents: list[Any] = list(go_yaml.load_all(file.read_text("utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UnusableManifest(unread_file(file, error)) from error
-    found = [
-        each for each in documents if isinstance(each, dict) and each.get("kind") in API_VERSIONS
-    ]
+def read_workload(file: Path, *, namespace: str = "") -> FoundWorkload:
+    """The only workload of a file; `namespace` is used where the file has none. Raises `UnusableManifest`."""
+    documents = read_objects(file, namespace=namespace)
+    found = [each for each in documents if each.get("kind") in API_VERSIONS]
     if len(found) != 1:
         raise UnusableManifest(
             f"{file}: it contains {len(found) or 'no'} Deployments or StatefulSets: it must contain exactly one"

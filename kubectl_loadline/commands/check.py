@@ -20,11 +20,14 @@ from kubectl_loadline.cluster.flags import (
 )
 from kubectl_loadline.cluster.programs import adapter_of
 from kubectl_loadline.cluster.prometheus_url import add_prometheus_flag, prometheus_url
+from kubectl_loadline.cluster.service_address import service_address
 from kubectl_loadline.terminal.documents import add_output_flag
-from kubectl_loadline.terminal.exit_codes import FOUND, WRONG
+from kubectl_loadline.terminal.exit_codes import FAILED, FOUND, OK, WRONG
+from kubectl_loadline.terminal.progress import ProgressLine
 from kubectl_loadline.terminal.screen import print_note
-from wire.api.status import StatusError
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import decoded
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.process.command_line.parsing import FlagParser
 
 FAULTY: Final = 2
@@ -42,28 +45,37 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _check(given: Namespace) -> int:
-    cluster = cluster_of(given)
-    async with connected(cluster) as session, contextlib.AsyncExitStack() as stack:
-        configuration = None
-        if not given.files:
-            configuration = await _configuration(session, await adapter_of(session, given.program))
-        arguments = [*(given.files or ["-"])]
-        if given.strict:
-            arguments.append("--strict")
+    arguments = [*(given.files or ["-"]), *(["--strict"] if given.strict else [])]
+    configuration, progress, is_tried = None, ProgressLine(), True
+    async with contextlib.AsyncExitStack() as stack:
         try:
+            session = await stack.enter_async_context(connected(cluster_of(given)))
+            progress = session.progress
+            if given.files:
+                # Any response will do: the adapter's command would not check anything without one.
+                with contextlib.suppress(StatusError):
+                    await session.client.get("/version")
+            else:
+                running = await adapter_of(session, given.program)
+                configuration = await _configuration(session, running)
             url = await stack.enter_async_context(
                 prometheus_url(session, url=given.prometheus_url, adapter=given.program)
             )
-            arguments.append(f"--prometheus-url={url}")
-        except Unreachable as error:
-            print_note("check", f"rules are not tried on Prometheus: {error}")
+            arguments += [f"--prometheus-url={url}", *cluster_arguments(cluster_of(given))]
+        except (Unreachable, Unavailable, ConnectionConfigError) as error:
+            if not given.files and configuration is None:
+                raise
+            is_tried = bool(given.prometheus_url) and service_address(given.prometheus_url) is None
+            if is_tried:
+                arguments.append(f"--prometheus-url={given.prometheus_url}")
+                print_note("check", f"the resources of the cluster are unknown: {error}")
+            else:
+                print_note("check", f"rules are not tried on Prometheus: {error}")
         code = await run_adapter(
-            "check",
-            [*arguments, *cluster_arguments(cluster)],
-            output=given.output,
-            progress=session.progress,
-            stdin=configuration,
+            "check", arguments, output=given.output, progress=progress, stdin=configuration
         )
+    if code == OK and not is_tried:
+        return FAILED
     return exit_code(code, reads_all=all(map(_is_readable, given.files)))
 
 

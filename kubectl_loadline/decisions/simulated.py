@@ -18,7 +18,7 @@ from scaler.algorithm.decide import decide
 from scaler.algorithm.decision import Decision
 from scaler.algorithm.derivation import encoded
 from scaler.algorithm.draft import Ask
-from scaler.algorithm.memory import Memory
+from scaler.algorithm.memory import AnyMemory, Memory
 from scaler.algorithm.observed import Observed, Pod, ScaleUnavailable, ScaleView, TargetPods
 from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import Reading
@@ -144,7 +144,12 @@ async def simulate(
     body = await kube.get(settings.kind.object(namespace, name))
     autoscaler = kube_json.decode(body, Autoscaler)
     values = _by_metric(simulation.values, metrics_of(autoscaler.spec))
-    memory = stored_memory(body) if settings.kind.keeps_history else Memory()
+    memory: AnyMemory = Memory()
+    if settings.kind.keeps_history:
+        memory = stored_memory(body)
+        if simulation.replicas is not None:
+            # No one has scaled the target from the stored count to this one.
+            memory = msgspec.structs.replace(memory, known_replicas=())
     scale = await read_scale(kube, mapper, autoscaler)
     observed = Observed(
         autoscaler=autoscaler,

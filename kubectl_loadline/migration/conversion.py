@@ -4,7 +4,7 @@ import argparse
 import contextlib
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -13,6 +13,7 @@ from wire.api.quantity import Quantity
 from wire.process.command_line.parsing import boolean
 
 Json = dict[str, Any]
+AnyShape = TypeVar("AnyShape", bound=msgspec.Struct)
 
 OF_KEDA: Final = ("autoscaling.keda.sh/", "scaledobject.keda.sh/", "validations.keda.sh/")
 """The prefixes of KEDA's annotations."""
@@ -105,9 +106,21 @@ class Remarks:
         self.found.append(Remark(object=self._original, field=field, message=message, fix=fix))
 
 
+def read_as(source: Mapping[str, Any], type_: type[AnyShape]) -> AnyShape:
+    """The object with the types of its fields. Raises `Unconvertible` for what no API server accepts."""
+    try:
+        return msgspec.convert(source, type_)
+    except msgspec.ValidationError as error:
+        problem = str(error).replace("$.", "")
+        fix = "Replace variables of templates first"
+        raise Unconvertible(f"{name_of(source)}: {problem}. {fix}") from None
+
+
 def name_of(source: Mapping[str, Any]) -> str:
     """`Kind namespace/name`, for messages."""
-    metadata = source.get("metadata") or {}
+    metadata = source.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = {}
     namespace = metadata.get("namespace", "")
     name = metadata.get("name", "")
     return f"{source.get('kind', 'object')} {f'{namespace}/' if namespace else ''}{name}"

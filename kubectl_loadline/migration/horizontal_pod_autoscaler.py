@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from kubectl_loadline.migration.conversion import (
     Converted,
     Json,
@@ -12,6 +10,7 @@ from kubectl_loadline.migration.conversion import (
     Unconvertible,
     load_autoscaler,
     name_of,
+    read_as,
 )
 from kubectl_loadline.migration.hpa_annotations import read_annotations
 from scaler.api.autoscaler import Autoscaler
@@ -52,13 +51,7 @@ def from_hpa(hpa: Mapping[str, Any], *, dry_run: bool) -> Converted:
 
 def _check(hpa: Mapping[str, Any], remarks: Remarks) -> None:
     """Raises `Unconvertible` for what no API server accepts."""
-    try:
-        read = msgspec.convert(hpa, Autoscaler)
-    except msgspec.ValidationError as error:
-        problem = str(error).replace("$.", "")
-        fix = "Replace variables of templates first"
-        raise Unconvertible(f"{name_of(hpa)}: {problem}. {fix}") from None
-    if not read.metadata.name:
+    if not read_as(hpa, Autoscaler).metadata.name:
         raise remarks.unconvertible("metadata.name", "it is missing")
 
 

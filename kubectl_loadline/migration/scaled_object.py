@@ -11,10 +11,12 @@ from kubectl_loadline.migration.conversion import (
     Unconvertible,
     load_autoscaler,
     name_of,
+    read_as,
 )
 from kubectl_loadline.migration.cron_trigger import schedules
 from kubectl_loadline.migration.keda_annotations import is_always_active, suspension
 from kubectl_loadline.migration.prometheus_trigger import PrometheusMetrics
+from kubectl_loadline.migration.scaled_object_shape import ScaledObjectShape
 from kubectl_loadline.migration.scaling_modifiers import formula_metric
 
 API_VERSION: Final = "keda.sh/v1alpha1"
@@ -44,6 +46,7 @@ def from_scaled_object(
     together. Raises `Unconvertible`.
     """
     original = name_of(scaled_object)
+    read_as(scaled_object, ScaledObjectShape)
     given = dict(scaled_object.get("spec") or {})
     if scaled_object.get("apiVersion") != API_VERSION:
         raise Unconvertible(f"{original}: apiVersion is not {API_VERSION}")

@@ -32,7 +32,6 @@ from kubectl_loadline.recorded_series.queries import (
 from kubectl_loadline.recorded_series.sample_reads import read_samples, recording_of
 from kubectl_loadline.terminal.unread_file import unread_file
 from scaler.api.autoscaler import Autoscaler, MetricSourceType, MetricSpec, metrics_of
-from wire.kube.chosen_context import context_of
 
 SINCE_SECONDS = 14 * 86400
 ANY_METRIC = "any metric"
@@ -76,8 +75,10 @@ def series_of_metrics(
     explained: Sequence[Explained] = (),
     url: str = "",
     candidates: Sequence[Manifest] = (),
+    api_server: str = "",
 ) -> RecordedSeries:
-    """As the flags say; `url` is where Prometheus can be reached, if that is not the URL of the flag.
+    """As the flags say; `url` is where Prometheus can be reached from here, if that is not the URL of the flag, and `api_server`
+    the URL of the API server through which it is reached.
 
     It has the metrics of the candidates as well.
 
@@ -92,7 +93,7 @@ def series_of_metrics(
     queries = metric_queries(present.autoscaler, dict(given.query), explained)
     for each in candidates:
         queries |= metric_queries(each.autoscaler, dict(given.query), (), known=queries)
-    return _from_prometheus(present, given, queries, prometheus_server(given, url))
+    return _from_prometheus(present, given, queries, prometheus_server(given, url, api_server))
 
 
 def read_explanations(file: Path | None) -> Sequence[Explained]:
@@ -122,7 +123,10 @@ def metric_queries(
     A metric that cannot be replayed needs none, and one that is `known` has one.
     """
     found: dict[str, Selected] = {}
-    metrics = metrics_of(autoscaler.spec)
+    # `explain` leaves formulas out.
+    metrics = [
+        each for each in metrics_of(autoscaler.spec) if each.type != MetricSourceType.FORMULA
+    ]
     for name, metric in described(autoscaler):
         if any(each in known for each in columns_of(metric)):
             continue
@@ -144,9 +148,9 @@ def metric_queries(
 
 def _explained(metric: MetricSpec, explained: Explained, autoscaler: Autoscaler) -> Selected:
     queries = explained.queries
-    if metric.type in (MetricSourceType.RESOURCE, MetricSourceType.CONTAINER_RESOURCE):
+    if (resource := metric.resource or metric.container_resource) is not None:
         # The usage of cpu and of memory are two queries of the same request.
-        queries = tuple(each for each in queries if "cpu" in each.query) or queries
+        queries = tuple(each for each in queries if resource.name in each.query) or queries
     names = () if explained.objects is None else explained.objects.names
     rows = [each.labels for each in queries[0].rows]
     return generalized(queries[0].query, rows, names, autoscaler)
@@ -215,16 +219,20 @@ def sends_credentials(given: argparse.Namespace) -> bool:
     return bool(given.prometheus_header or given.prometheus_token_file)
 
 
-def prometheus_server(given: argparse.Namespace, url: str) -> PrometheusServer:
-    """The flags; `url` is where Prometheus can be reached. Raises OSError for the file of a token."""
+def prometheus_server(
+    given: argparse.Namespace, url: str, api_server: str = ""
+) -> PrometheusServer:
+    """The flags; `url` and `api_server` as for `series_of_metrics`. Raises OSError for the file of a token."""
     headers = list(given.prometheus_header)
     if given.prometheus_token_file is not None:
         token = given.prometheus_token_file.read_text("utf-8").strip()
         headers.append(("Authorization", f"Bearer {token}"))
     return PrometheusServer(
         url=url,
-        # A forwarded port is another one each time.
-        name=given.prometheus_url or f"of the cluster {' '.join(context_of(given).flags())}",
+        # A forwarded port is another one each time, and each cluster has Services with the same names.
+        name=url
+        if url == given.prometheus_url
+        else f"{given.prometheus_url or given.program} in the cluster {api_server}",
         headers=tuple(headers),
         ca_file=given.prometheus_ca_file,
     )

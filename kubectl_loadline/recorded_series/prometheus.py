@@ -16,6 +16,7 @@ from kubectl_loadline.terminal.progress import Progress
 from wire.prometheus.access import FileCredentials
 from wire.prometheus.options import PrometheusOptions
 from wire.prometheus.query_api import PrometheusQueries
+from wire.prometheus.responses import reports_missing_stores
 from wire.prometheus.scrape_interval import scrape_interval_query
 from wire.prometheus.transport import NoAnswer, Transport
 
@@ -41,7 +42,7 @@ class SeriesUnavailable(Exception):
 
 
 class PrometheusServer(msgspec.Struct, frozen=True, kw_only=True):
-    """How to reach Prometheus. `name` identifies it in the cache, whatever the URL is."""
+    """How to reach Prometheus. `name` identifies it in the cache, whatever the URL is; the headers may select a tenant."""
 
     url: str
     name: str
@@ -164,7 +165,8 @@ class SeriesClient:
             promql,
         )
         found = summed([each.samples for each in result.series if query.counts(each.metric)])
-        if kept is not None:
+        # The missing stores may respond next time.
+        if kept is not None and not any(map(reports_missing_stores, result.warnings)):
             kept.parent.mkdir(parents=True, exist_ok=True)
             unfinished = kept.with_suffix(".unfinished")
             unfinished.write_bytes(msgspec.msgpack.encode(found))
@@ -175,7 +177,9 @@ class SeriesClient:
         """The file of a chunk that can no longer change."""
         if self._cache is None or chunk.end_unix_seconds > self._now() - SETTLED_SECONDS:
             return None
-        key = msgspec.json.encode((self._server.name, query, chunk.step_seconds))
+        key = msgspec.json.encode(
+            (self._server.name, self._server.headers, query, chunk.step_seconds)
+        )
         name = f"{chunk.start_unix_seconds}-{chunk.end_unix_seconds}.msgpack"
         return self._cache / hashlib.sha256(key).hexdigest()[:32] / name
 

@@ -49,7 +49,7 @@ def _judge(name: str, series: Series, cpu: Series | None) -> Judged:
     if cpu is None or name == CPU:
         return Judged(name=name)
     found = correlated(series, cpu)
-    if found is None or abs(found) < LEAST_CORRELATION:
+    if found is None or found < LEAST_CORRELATION:
         shown = "unknown" if found is None else f"{found:.2f}"
         return Judged(
             name=name,

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
-import yaml
 
 from kubectl_loadline.terminal.jsonpath import Template
 from kubectl_loadline.terminal.jsonpath_expression import InvalidTemplate
 from wire.process.command_line.messages import printable
 from wire.process.command_line.parsing import FlagSet
+from wire.process.yaml_text import as_yaml
 
 TEXT: Final = "text"
 JSON: Final = "json"
@@ -83,9 +83,3 @@ def print_document(output: str, document: bytes, text: Callable[[], str] = str) 
         print(as_yaml(msgspec.json.decode(document)), end="")
     else:
         print(printable(text()))
-
-
-def as_yaml(document: object) -> str:
-    """In wide lines: a folded sentence cannot be searched for."""
-    shown: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=10_000)
-    return shown

@@ -12,10 +12,17 @@ from typing import IO, Final, TypeVar
 
 import msgspec
 
-from kubectl_loadline.backtest.comparison import Played, Policy, Range, Scenario, known_times
+from kubectl_loadline.backtest.comparison import (
+    PRESENT,
+    Played,
+    Policy,
+    Range,
+    Scenario,
+    known_times,
+)
 from kubectl_loadline.backtest.loop import Decided
-from kubectl_loadline.backtest.metric_models import ModelOptions, models_of
-from kubectl_loadline.backtest.recording import Recording, columns_of
+from kubectl_loadline.backtest.metric_models import ModelOptions, Models, models_of
+from kubectl_loadline.backtest.recording import columns_of
 from kubectl_loadline.backtest.report import OnDecision, Report, Request, backtest
 from kubectl_loadline.backtest.text import left_out_of, text_of
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName
@@ -31,6 +38,8 @@ from kubectl_loadline.commands.backtest.from_cluster import read_from_cluster
 from kubectl_loadline.commands.backtest.options import (
     add_history_flags,
     add_model_flags,
+    file_of,
+    names_of,
     price,
     seconds,
 )
@@ -41,6 +50,7 @@ from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from kubectl_loadline.terminal.documents import TEXT, add_output_flag, is_document, print_document
 from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import OK
+from kubectl_loadline.terminal.output_files import keep_inputs
 from kubectl_loadline.terminal.progress import Progress, shown_progress
 from kubectl_loadline.terminal.screen import print_hidden, print_note, screen_columns
 from scaler.algorithm.derivation import encoded
@@ -54,7 +64,6 @@ from wire.process.command_line.parsing import FlagParser
 
 T = TypeVar("T")
 
-PRESENT: Final = "current spec"
 _SHOWN_EVERY: Final = 500
 LEARNING_SECONDS: Final = 3 * 86400
 RECORDED_SHARE_MIN: Final = 0.9
@@ -83,8 +92,19 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) -> int:
+    keep_inputs(
+        [given.autoscaler, *given.candidate, *map(file_of, given.history), given.explanation],
+        {
+            "--save-history": given.save_history,
+            "--decisions": given.decisions,
+            "--html": given.html,
+        },
+    )
     try:
-        candidates = {Path(file).stem: read_manifest(Path(file)) for file in given.candidate}
+        files = names_of([Path(file) for file in given.candidate])
+        candidates = {
+            name: read_manifest(file, namespace=given.namespace) for name, file in files.items()
+        }
         if target is None:
             inputs = _from_files(given, candidates)
         else:
@@ -104,7 +124,7 @@ async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) ->
 
 
 def _from_files(given: argparse.Namespace, candidates: Mapping[str, Manifest]) -> Inputs:
-    present = read_manifest(given.autoscaler)
+    present = read_manifest(given.autoscaler, namespace=given.namespace)
     kinds = (present.kind, *(each.kind for each in candidates.values()))
     return Inputs(
         present=present,
@@ -173,7 +193,7 @@ def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:
         scenario=Scenario(
             recording=history.recording,
             models=models,
-            range=range_of(given, history.recording, list(manifests.values())),
+            range=range_of(given, models, list(manifests.values())),
             pod_spec=pod_spec,
             calendars=inputs.calendars,
         ),
@@ -183,12 +203,13 @@ def request_of(given: argparse.Namespace, inputs: Inputs) -> Request:
     )
 
 
-def range_of(
-    given: argparse.Namespace, recording: Recording, manifests: Sequence[Manifest]
-) -> Range:
-    """The time for which metrics are recorded, within `--since` and `--until`; raises ValueError if there is none."""
-    step = recording.step_seconds
-    known = [each for each in recording.series.values() if each.values]
+def range_of(given: argparse.Namespace, models: Models, manifests: Sequence[Manifest]) -> Range:
+    """The time for which metrics are recorded, within `--since` and `--until`; raises ValueError if there is none.
+
+    The replicas do not count: a forecast learns nothing from them.
+    """
+    step = given.step
+    known = [each.values for each in models.by_column.values() if each.values.values]
     if not known:
         raise ValueError("the history is empty: check the queries, --since and --until")
     end = max(each.end_unix_seconds for each in known)

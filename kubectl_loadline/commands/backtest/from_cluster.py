@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from kubectl_loadline.backtest.recording import columns_of
 from kubectl_loadline.cluster.adapter_program import (
     adapter_arguments,
     adapter_output,
@@ -28,11 +29,12 @@ from kubectl_loadline.recorded_series.of_metrics import (
     series_of_metrics,
 )
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
+from kubectl_loadline.recorded_series.queries import described
 from kubectl_loadline.terminal.progress import ProgressLine
 from kubectl_loadline.terminal.screen import print_note
 from scaler.algorithm.observed import PodSpec
 from scaler.algorithm.settings import Settings
-from scaler.api.autoscaler import Autoscaler, metrics_of
+from scaler.api.autoscaler import Autoscaler
 from scaler.api.schedules import FoundCalendar
 from scaler.cluster.schedules.calendars import read_calendars
 from wire.api.status import StatusError, Unavailable
@@ -73,7 +75,7 @@ async def read_from_cluster(
             present=present,
             history=await _history(session, given, present, explained, candidates),
             settings=settings,
-            calendars=await read_calendars(session.client, autoscaler),
+            calendars=await _calendars(session, autoscaler, candidates),
         )
 
 
@@ -95,10 +97,26 @@ async def _history(
         ) as url:
             # In a thread, because the client is synchronous, and the forwarded port needs the event loop.
             return await asyncio.to_thread(
-                series_of_metrics, present, given, explained, url, candidates
+                series_of_metrics,
+                present,
+                given,
+                explained,
+                url,
+                candidates,
+                session.connection.server,
             )
     except SeriesUnavailable as error:
         raise Unreachable(str(error)) from error
+
+
+async def _calendars(
+    session: Session, present: Autoscaler, candidates: Sequence[Manifest]
+) -> tuple[FoundCalendar, ...]:
+    """Those of the candidates, too, in the namespace of the present autoscaler, whose place they would take."""
+    all_specs = (present.spec, *(each.autoscaler.spec for each in candidates))
+    schedules = tuple(schedule for each in all_specs for schedule in each.schedules or ())
+    spec = msgspec.structs.replace(present.spec, schedules=schedules)
+    return await read_calendars(session.client, msgspec.structs.replace(present, spec=spec))
 
 
 async def _pod_spec(session: Session, autoscaler: Autoscaler) -> PodSpec | None:
@@ -122,9 +140,9 @@ async def _explained(
     """The queries of the running adapter, where they are not given."""
     if given.history or given.explanation is not None:
         return read_explanations(given.explanation)
-    if len(given.query) >= len(metrics_of(present.autoscaler.spec)):
+    autoscaler, queries = present.autoscaler, dict(given.query)
+    if all(queries.keys() & columns_of(metric) for _, metric in described(autoscaler)):
         return ()
-    autoscaler = present.autoscaler
     name = f"{short_name(present.kind)}/{autoscaler.metadata.namespace}/{autoscaler.metadata.name}"
     try:
         adapter = await adapter_of(session, given.program)

@@ -2,8 +2,10 @@
 
 import argparse
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
+from kubectl_loadline.backtest.comparison import ORACLE, PRESENT, RECORDED
 from kubectl_loadline.backtest.metric_kinds import MetricKind
 from kubectl_loadline.recorded_series.found import StartUp
 from scaler.algorithm.amounts import milli
@@ -57,6 +59,29 @@ def pair(text: str) -> tuple[str, str]:
     if not name or not equals or not value:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
     return name, value
+
+
+def file_of(history: str) -> str:
+    """The file of `[NAME=]FILE`."""
+    return history.partition("=")[2] or history
+
+
+def names_of(candidates: Sequence[Path]) -> dict[str, Path]:
+    """The files by the names of their rows: without the suffix, or with as much of the path as makes the name unique."""
+    files = list(dict.fromkeys(candidates))
+    endings = {
+        file: [
+            file.stem,
+            *("/".join(file.parts[-count:]) for count in range(1, len(file.parts) + 1)),
+        ]
+        for file in files
+    }
+    found: dict[str, Path] = {}
+    for file in files:
+        taken = {each for other in files if other != file for each in endings[other]}
+        taken |= {RECORDED, PRESENT, ORACLE}
+        found[next((each for each in endings[file] if each not in taken), str(file))] = file
+    return found
 
 
 def kind_pair(text: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kubectl_loadline.backtest.comparison import (
+    ORACLE,
     Played,
     Result,
     demanded,
@@ -152,7 +153,7 @@ def _replicas(request: Request, played: Sequence[Played]) -> bytes:
     """A panel for each policy: what the load demands as an area, what was ready as a line, and what was missing."""
     first = request.start_ups[0]
     shown = [
-        each for each in played if each.name != "oracle" and each.start_up_seconds in (0.0, first)
+        each for each in played if each.name != ORACLE and each.start_up_seconds in (0.0, first)
     ]
 
     def draw(panels: Sequence[Axes]) -> None:

@@ -13,11 +13,12 @@ from kubectl_loadline.cluster.adapter_program import adapter_output, cluster_arg
 from kubectl_loadline.cluster.connecting import connected
 from kubectl_loadline.cluster.flags import cluster_of
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
-from kubectl_loadline.commands.migrate.shared import written_values
+from kubectl_loadline.commands.migrate.shared import keep_files, written_values
 from kubectl_loadline.migration.chart_values import is_configuration
 from kubectl_loadline.terminal.exit_codes import FAILED, FOUND, OK, WRONG
 from wire.process import go_yaml
 from wire.process.command_line.messages import print_error
+from wire.process.yaml_text import as_yaml
 
 Json = dict[str, Any]
 INCOMPLETE = 1  # of `loadline-adapter migrate`: a rule could not be replaced
@@ -46,8 +47,9 @@ def _parsed(text: object) -> object:
 async def migrated_configuration(given: argparse.Namespace, configuration: Json) -> int:
     """Print it with named metrics in place of rules, or write it as values of the chart; the exit code.
 
-    Raises `Unreachable` without a Prometheus, where the values are compared.
+    Raises `OverwrittenInput`, and `Unreachable` without a Prometheus, where the values are compared.
     """
+    keep_files(given)
     cluster = cluster_of(given)
     async with (
         connected(cluster) as session,
@@ -55,7 +57,7 @@ async def migrated_configuration(given: argparse.Namespace, configuration: Json)
     ):
         with tempfile.TemporaryDirectory(prefix="loadline-") as folder:
             file = Path(folder) / "config.yaml"
-            file.write_text(yaml.safe_dump(configuration, sort_keys=False), "utf-8")
+            file.write_text(as_yaml(configuration), "utf-8")
             arguments = [str(file), f"--prometheus-url={url}", *cluster_arguments(cluster)]
             code, printed, messages = await adapter_output(
                 "migrate", arguments, progress=session.progress

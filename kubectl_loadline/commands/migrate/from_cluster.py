@@ -2,12 +2,13 @@
 
 from typing import Any
 
-import yaml
+import msgspec
 
 from kubectl_loadline.migration import Comparison, compare
 from wire.api.loadline import API_VERSION
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Reader
+from wire.process.command_line.messages import print_error
 
 Json = dict[str, Any]
 
@@ -19,11 +20,23 @@ LOAD_AUTOSCALERS = (API_VERSION, "LoadAutoscaler", "loadautoscalers")
 async def read_originals(client: Reader, namespace: str) -> list[Json]:
     """HPAs and ScaledObjects, without the HPAs that KEDA creates for its ScaledObjects. `namespace` is empty for all.
 
-    Raises `StatusError` and `Unavailable`.
+    A kind that may not be listed is left out, because RBAC refuses one that the cluster does not have, too.
+    Raises `Unavailable`, and `StatusError` if nothing may be listed.
     """
-    hpas = await _listed(client, HPAS, namespace)
-    scaled_objects = await _listed(client, SCALED_OBJECTS, namespace)
-    return [hpa for hpa in hpas if not belongs_to_keda(hpa)] + scaled_objects
+    found: list[Json] = []
+    refusals: dict[str, StatusError] = {}
+    for kind in (HPAS, SCALED_OBJECTS):
+        try:
+            found += await _listed(client, kind, namespace)
+        except StatusError as error:
+            if error.code != 403:
+                raise
+            refusals[kind[1]] = error
+    if HPAS[1] in refusals and not found:
+        raise refusals[HPAS[1]]
+    for name, refusal in refusals.items():
+        print_error(f"{name}s are left out: {refusal.message}")
+    return [each for each in found if not belongs_to_keda(each)]
 
 
 async def compared(client: Reader, namespace: str) -> list[Comparison]:
@@ -41,7 +54,7 @@ async def _listed(client: Reader, kind: tuple[str, str, str], namespace: str) ->
     api_version, name, plural = kind
     within = f"namespaces/{namespace}/" if namespace else ""
     try:
-        body = await client.get(f"/apis/{api_version}/{within}{plural}", accept="application/yaml")
+        body = await client.get(f"/apis/{api_version}/{within}{plural}")
     except StatusError as error:
         if error.code == 404:
             return []
@@ -57,8 +70,8 @@ async def _listed(client: Reader, kind: tuple[str, str, str], namespace: str) ->
 def _items(body: bytes) -> list[Json] | None:
     """Those of a list of objects; None if it is something else, such as a page of a proxy."""
     try:
-        document = yaml.safe_load(body)
-    except yaml.YAMLError:
+        document = msgspec.json.decode(body)
+    except ValueError:
         return None
     if not isinstance(document, dict) or "items" not in document:
         return None
@@ -68,8 +81,11 @@ def _items(body: bytes) -> list[Json] | None:
 
 def belongs_to_keda(original: Json) -> bool:
     """Whether KEDA has created it for a ScaledObject, which is converted in its place."""
-    owners = (original.get("metadata") or {}).get("ownerReferences") or []
-    return any(owner.get("kind") == "ScaledObject" for owner in owners)
+    metadata = original.get("metadata")
+    owners = metadata.get("ownerReferences") if isinstance(metadata, dict) else None
+    return isinstance(owners, list) and any(
+        isinstance(each, dict) and each.get("kind") == "ScaledObject" for each in owners
+    )
 
 
 def _target(autoscaler: Json) -> tuple[str, str, str]:

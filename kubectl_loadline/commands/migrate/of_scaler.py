@@ -13,6 +13,7 @@ from kubectl_loadline.commands.migrate.shared import (
     parser_of,
 )
 from kubectl_loadline.terminal.exit_codes import FAILED, WRONG
+from kubectl_loadline.terminal.output_files import OverwrittenInput
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.cluster_access import ConnectionConfigError
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     except NothingFound as error:
         print_error(f"loadline-scaler migrate: {error}")
         return FAILED
-    except (WrongInput, ConnectionConfigError) as error:
+    except (WrongInput, OverwrittenInput, ConnectionConfigError) as error:
         print_error(f"loadline-scaler migrate: {error}")
         return WRONG
 
@@ -57,7 +58,10 @@ def parser() -> FlagParser:
         "loadline-scaler", all_namespaces=" --namespace=shop", why="loadline-scaler why"
     )
     parser.add_argument(
-        "--namespace", default="", metavar="NAMESPACE", help="namespace to read (default: all)"
+        "--namespace",
+        default="",
+        metavar="NAMESPACE",
+        help="namespace to read (default: all), and of manifests that have none",
     )
     parser.add_file("--kubeconfig", help="kubeconfig of the cluster (default: as kubectl)")
     return parser

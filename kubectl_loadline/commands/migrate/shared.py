@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import yaml
 
+from kubectl_loadline.cluster.manifests import items_of, within
 from kubectl_loadline.commands.migrate.from_cluster import (
     belongs_to_keda,
     compared,
@@ -30,12 +31,14 @@ from kubectl_loadline.migration import (
 )
 from kubectl_loadline.migration.chart_values import chart_values
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
+from kubectl_loadline.terminal.output_files import keep_inputs
 from kubectl_loadline.terminal.screen import screen_columns
 from kubectl_loadline.terminal.unread_file import unread_file
 from wire.kube.requests import Reader
 from wire.process import go_yaml
 from wire.process.command_line.messages import print_error, wrapped
 from wire.process.command_line.parsing import FlagParser
+from wire.process.yaml_text import as_yaml
 
 Json = dict[str, Any]
 Conversion = Callable[[Json], Converted]
@@ -51,11 +54,18 @@ class NothingFound(Exception):
     """There is nothing to convert or to compare; the message says what to do."""
 
 
+def keep_files(given: argparse.Namespace) -> None:
+    """Raises `OverwrittenInput` if the result would be written to a file that is converted."""
+    keep_inputs(given.files, {"--rules": given.rules, "--values": given.values})
+
+
 def migrated_files(given: argparse.Namespace, originals: Sequence[Json]) -> int:
-    """Convert the objects of the files; the exit code. Raises `WrongInput` and `NothingFound`."""
+    """Convert the objects of the files; the exit code. Raises `WrongInput`, `OverwrittenInput` and `NothingFound`."""
+    keep_files(given)
     if not any(each.get("kind") in (*KINDS, SCALED_JOB) for each in originals):
         have = "has" if len(given.files) == 1 else "have"
         raise NothingFound(f"{', '.join(given.files)} {have} no {given.reads}")
+    originals = [within(given.namespace, each) for each in originals]
     for each in filter(belongs_to_keda, originals):
         print_error(f"{name_of(each)}: KEDA creates it for a ScaledObject; skipped")
     return migrated_documents(given, [each for each in originals if not belongs_to_keda(each)])
@@ -165,15 +175,7 @@ def documents(file: str, *, if_missing: str = "") -> Iterator[Json]:
         if each is not None and not isinstance(each, dict):
             raise WrongInput(f"{file}: a document is not a Kubernetes object")
         if each:
-            yield from _items(each)
-
-
-def _items(document: Json) -> Sequence[Json]:
-    """Those of a List; a kind of its own may end with List, too."""
-    items = document.get("items")
-    if isinstance(items, list) and str(document.get("kind")).endswith("List"):
-        return [each for each in items if isinstance(each, dict)]
-    return () if document.get("kind") == "List" else (document,)
+            yield from items_of(each)
 
 
 def _converted(
@@ -206,7 +208,7 @@ def _converted(
         for remark in each.remarks:
             print_error(_sentence(remark))
     if converted:
-        print(yaml.safe_dump_all([each.autoscaler for each in converted], sort_keys=False), end="")
+        print(as_yaml(*(each.autoscaler for each in converted)), end="")
     for note in notes:
         print_error(note)
     skipped = sum(str(each.get("kind")) not in (*conversions, SCALED_JOB) for each in originals)
@@ -255,7 +257,7 @@ def written_values(file: Path, configuration: Json, *, is_complete: bool) -> str
 
 def _write(file: Path, document: Json) -> None:
     try:
-        file.write_text(yaml.safe_dump(document, sort_keys=False), "utf-8")
+        file.write_text(as_yaml(document), "utf-8")
     except OSError as error:
         raise WrongInput(f"{file} cannot be written: {error.strerror}") from error
 

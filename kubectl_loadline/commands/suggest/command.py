@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from kubectl_loadline.backtest.comparison import Range, Scenario
 from kubectl_loadline.backtest.metric_models import DELAY_SECONDS, ModelOptions, models_of
@@ -23,7 +22,12 @@ from kubectl_loadline.cluster.flags import (
 )
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
 from kubectl_loadline.cluster.workloads import FoundWorkload, read_workload, workload_in_cluster
-from kubectl_loadline.commands.backtest.options import add_history_flags, amount_pair, start_up
+from kubectl_loadline.commands.backtest.options import (
+    add_history_flags,
+    amount_pair,
+    file_of,
+    start_up,
+)
 from kubectl_loadline.commands.suggest.recorded_series import query_of, recorded_series
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import sends_credentials
@@ -37,10 +41,12 @@ from kubectl_loadline.suggest.text import commented
 from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
+from kubectl_loadline.terminal.output_files import keep_inputs
 from kubectl_loadline.terminal.progress import shown_progress
 from kubectl_loadline.terminal.screen import print_note, screen_columns
 from wire.process.command_line.messages import wrapped
 from wire.process.command_line.parsing import FlagParser
+from wire.process.yaml_text import as_yaml
 from wire.prometheus.scrape_interval import fitting_range
 
 SHORT_PERCENT_MAX: Final = 0.5
@@ -69,9 +75,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _suggest(given: argparse.Namespace) -> int:
+    keep_inputs([given.workload, *map(file_of, given.history)], {"--rules": given.rules})
     try:
         if given.workload is not None:
-            workload = read_workload(given.workload)
+            workload = read_workload(given.workload, namespace=given.namespace)
             return proposed(given, workload, recorded_series(workload, given, given.prometheus_url))
         async with connected(cluster_of(given)) as session:
             workload = await workload_in_cluster(session, given.name)
@@ -81,7 +88,9 @@ async def _suggest(given: argparse.Namespace) -> int:
                 adapter=given.program,
                 sends_credentials=sends_credentials(given),
             ) as url:
-                history = await asyncio.to_thread(recorded_series, workload, given, url)
+                history = await asyncio.to_thread(
+                    recorded_series, workload, given, url, session.connection.server
+                )
         return proposed(given, workload, history)
     except NothingProposed as error:
         print_note("suggest", str(error))
@@ -96,7 +105,7 @@ def proposed(given: argparse.Namespace, workload: FoundWorkload, history: Record
     """Search, and print. Raises `NothingProposed`, and OSError for a file."""
     suggestion = suggestion_of(given, workload, history)
     if given.rules is not None and suggestion.rules:
-        given.rules.write_text(yaml.safe_dump(suggestion.rules, sort_keys=False), "utf-8")
+        given.rules.write_text(as_yaml(suggestion.rules), "utf-8")
     document = msgspec.json.encode(suggestion)
     print_document(given.output, document, lambda: _manifest(suggestion, given.rules))
     return OK
@@ -106,7 +115,7 @@ def _manifest(suggestion: Suggestion, rules: Path | None) -> str:
     columns = screen_columns()
     text = wrapped("\n".join(commented(suggestion, rules)), columns and columns - len("# "))
     comment = "\n".join(f"# {line}".rstrip() for line in text.splitlines())
-    manifest = yaml.safe_dump(suggestion.load_autoscaler, sort_keys=False)
+    manifest = as_yaml(suggestion.load_autoscaler)
     return f"{comment}\n{manifest}".removesuffix("\n")
 
 

@@ -19,6 +19,7 @@ from kubectl_loadline.recorded_series.of_metrics import (
 from kubectl_loadline.recorded_series.prometheus import (
     SCRAPE_SECONDS,
     SCRAPE_SECONDS_MAX,
+    PrometheusServer,
     SeriesClient,
     TimeSpan,
 )
@@ -45,13 +46,15 @@ PLATFORM: Final = (
 PER_SECOND: Final = "_per_second"
 
 
-def recorded_series(workload: FoundWorkload, given: argparse.Namespace, url: str) -> RecordedSeries:
-    """As the flags say. Raises `SeriesUnavailable`, and ValueError without a source."""
+def recorded_series(
+    workload: FoundWorkload, given: argparse.Namespace, url: str, api_server: str = ""
+) -> RecordedSeries:
+    """As the flags say; `url` and `api_server` as for `series_of_metrics`. Raises `SeriesUnavailable`, and ValueError without a source."""
     if given.history:
         return _from_files(given)
     if not url:
         raise ValueError("give the recorded series with --prometheus-url=URL or --history=FILE")
-    return _from_prometheus(workload, given, url)
+    return _from_prometheus(workload, given, prometheus_server(given, url, api_server))
 
 
 def name_of(counter: str) -> str:
@@ -79,10 +82,10 @@ def _from_files(given: argparse.Namespace) -> RecordedSeries:
 
 
 def _from_prometheus(
-    workload: FoundWorkload, given: argparse.Namespace, url: str
+    workload: FoundWorkload, given: argparse.Namespace, server: PrometheusServer
 ) -> RecordedSeries:
     any_autoscaler = _autoscaler(workload)
-    with SeriesClient(prometheus_server(given, url), cache=cache_of(given)) as client:
+    with SeriesClient(server, cache=cache_of(given)) as client:
         span = span_of(given, time.time())
         matchers = f'namespace="{workload.namespace}",pod=~"{pod_pattern(any_autoscaler)}"'
         ranges = _ranges(client, matchers, span)

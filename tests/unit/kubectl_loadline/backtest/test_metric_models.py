@@ -4,7 +4,7 @@ import pytest
 
 from kubectl_loadline.backtest.metric_kinds import NotReplayable, kind_of
 from kubectl_loadline.backtest.metric_models import ModelOptions, left_out, models_of, replayable
-from kubectl_loadline.backtest.recording import Recording
+from kubectl_loadline.backtest.recording import Recording, columns_of
 from kubectl_loadline.backtest.regression import idle_use
 from kubectl_loadline.backtest.series import Series, series_of
 from scaler.algorithm.observed import PodSpec
@@ -25,6 +25,7 @@ from tests.unit.scaler.objects import (
     value,
 )
 
+REQUESTS = 'sum(rate(http_request_duration_seconds_count{job="web"}[2m]))'
 RATE = "sum(rate(messages_queued_total[1m]))"
 
 
@@ -37,8 +38,14 @@ RATE = "sum(rate(messages_queued_total[1m]))"
         pytest.param(external(average("1"), name="queue_length"), "", "queue", id="queue"),
         pytest.param(external(average("1"), name="queue_in"), RATE, "load", id="rate of a queue"),
         pytest.param(of_object(average("1"), name="consumer_lag"), "", "queue", id="lag"),
+        pytest.param(external(average("1"), name="active_flag"), "", "load", id="flag"),
+        pytest.param(external(average("1"), name="rps"), REQUESTS, "load", id="rate of a count"),
+        pytest.param(external(average("1"), name="rps"), 'sum(rate(http_requests_total{pod=~"memory-cache-.*"}[1m]))', "load", id="matcher"),
+        pytest.param(external(average("1"), name="x"), 'sum(x{queue="mail"}) by (queue)', "load", id="label"),
+        pytest.param(external(average("1"), name="x"), 'sum({__name__="queue_length"})', "queue", id="name as a label"),
+        pytest.param(external(average("1"), name="x"), 'not_promql(queue_length{pod="duration"}[1m] keep)', "queue", id="another dialect"),
     ],
-)
+)  # fmt: skip
 def test_the_kind_follows_from_the_name_the_target_and_the_query(metric, query, kind):
     assert kind_of(metric, "", query) == kind
 
@@ -51,7 +58,10 @@ def test_the_kind_follows_from_the_name_the_target_and_the_query(metric, query, 
             external(average("1"), name="slow"), "histogram_quantile(0.9, x)", "is a latency", id="query"
         ),
         pytest.param(resource(average("1"), name="memory"), "", "is memory", id="memory"),
-        pytest.param(external(value("1"), name="ratio"), "", "--kind NAME=load", id="value"),
+        pytest.param(external(average("1"), name="mean"), REQUESTS.replace("count", "sum"), "is a latency", id="sum of durations"),
+        pytest.param(external(average("1"), name="slow"), "latency_seconds_total / 2", "is a latency", id="no rate"),
+        pytest.param(external(average("1"), name="used"), 'sum(jvm_heap_bytes{pod="a"})', "is memory", id="memory in the query"),
+        pytest.param(external(value("1"), name="ratio"), "", "no target of type AverageValue", id="value"),
         pytest.param(of_pods(average("1"), name="queue_depth"), "", "a backlog per pod", id="backlog"),
     ],
 )  # fmt: skip
@@ -59,6 +69,7 @@ def test_what_is_unknown_at_other_replica_counts_is_not_guessed(metric, query, r
     found = kind_of(metric, "", query)
     assert isinstance(found, NotReplayable)
     assert reason in found.reason
+    assert f"--kind {columns_of(metric)[0]}=load" in found.reason
 
 
 def test_a_given_kind_counts():

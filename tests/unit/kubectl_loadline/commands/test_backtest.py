@@ -24,7 +24,8 @@ from kubectl_loadline.recorded_series.of_metrics import (
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from kubectl_loadline.recorded_series.sample_reads import recording_of
 from scaler.algorithm.derivation import Derivation
-from tests.unit.scaler.objects import autoscaler, average, named, of_pods, resource, spec
+from tests.unit.scaler.extensions.formula.test_metric import formula
+from tests.unit.scaler.objects import autoscaler, average, external, named, of_pods, resource, spec
 
 START = 1_795_305_600
 HPA = """
@@ -288,3 +289,46 @@ def test_a_series_that_prometheus_does_not_have_is_unavailable_with_what_to_do(t
         match=r"ready replicas: give --query ready_replicas=PROMQL, install kube-state-metrics, or add the column",
     ):
         request_of(parser().parse_args(["web", "--since=2h"]), inputs)
+
+
+def explained(*queries):
+    return Explained(tuple(ExplainedQuery(each) for each in queries))
+
+
+def test_a_formula_does_not_shift_the_queries_of_the_metrics_after_it():
+    """The adapter explains no formula, because it requests no metric of its own."""
+    metrics = (formula("a / 2", name="half"), external(average("1"), name="a"), external(average("1"), name="b"))  # fmt: skip
+    found = metric_queries(autoscaler(spec(*metrics)), {}, [explained("of_a"), explained("of_b")])
+    assert {name: each.promql for name, each in found.items()} == {"a": "of_a", "b": "of_b"}
+
+
+@pytest.mark.parametrize("name", ["cpu", "memory"])
+def test_of_the_usage_of_both_resources_the_one_of_the_metric_counts(name):
+    both = explained("sum(container_cpu_usage)", "sum(container_memory_usage)")
+    of = autoscaler(spec(resource(average("1"), name=name)))
+    assert name in metric_queries(of, {}, [both])[name].promql
+
+
+def test_a_forecast_learns_from_the_first_sample_of_a_metric_and_not_of_the_replicas(files, capsys):
+    rows = "".join(f"{START - 86_400 + 60 * minute},,4\n" for minute in range(1440))
+    header, _, measured = (files / "web.csv").read_text().partition("\n")
+    (files / "web.csv").write_text(f"{header}\n{rows}{measured}")
+    assert backtest(files, "--learn=1h", "-o", "json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["startUnixSeconds"] == START
+    assert report["scoredFromUnixSeconds"] == START + 3600
+
+
+def test_an_autoscaler_without_a_namespace_is_in_that_of_the_flag(files, capsys):
+    (files / "web.yaml").write_text(HPA.replace(", namespace: shop", ""))
+    assert backtest(files, "-n", "eu", "-o", "json") == 0
+    assert json.loads(capsys.readouterr().out)["autoscaler"] == "eu/web"
+
+
+@pytest.mark.parametrize("output", ["--save-history=web.csv", "--decisions=web.yaml", "--html=web.yaml"])  # fmt: skip
+def test_no_input_is_overwritten(files, capsys, monkeypatch, output):
+    monkeypatch.chdir(files)
+    before = (files / "web.csv").read_text(), (files / "web.yaml").read_text()
+    assert backtest(files, output) == 2
+    assert f"{output} is also an input" in capsys.readouterr().err
+    assert before == ((files / "web.csv").read_text(), (files / "web.yaml").read_text())

@@ -26,6 +26,7 @@ spec:
       metadata: {serverAddress: "http://p:9090", query: sum(queue), threshold: "30"}
 """
 KAFKA = SCALED_OBJECT.replace("type: prometheus", "type: kafka").replace("worker", "events")
+SCALED_OBJECTS = "/apis/keda.sh/v1alpha1/namespaces/shop/scaledobjects"
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"
 
 
@@ -225,6 +226,31 @@ def test_without_anything_to_compare_the_next_step_is_named(api_server, capsys):
     )
 
 
+def test_a_kind_that_may_not_be_listed_is_left_out_with_a_note(api_server, capsys):
+    """RBAC refuses a kind that the cluster does not have to everyone who is not an administrator."""
+    api_server.documents[within(HPAS, "shop")] = collection(yaml.safe_load(HPA))
+    api_server.refused.add(SCALED_OBJECTS)
+    assert plugin(["migrate"]) == 0
+    output = capsys.readouterr()
+    assert [each["metadata"]["name"] for each in yaml.safe_load_all(output.out)] == ["web"]
+    assert f"ScaledObjects are left out: cannot list {SCALED_OBJECTS}\n" in output.err
+
+
+def test_the_objects_of_the_cluster_are_requested_as_json(api_server):
+    """Python takes 11 ms to read an HPA from YAML."""
+    api_server.documents[within(HPAS, "shop")] = collection(yaml.safe_load(HPA))
+    assert plugin(["migrate"]) == 0
+    (listed,) = [each for each in api_server.received() if each.path == within(HPAS, "shop")]
+    assert listed.headers["Accept"] == "application/json"
+
+
+@pytest.mark.parametrize("has_keda", [False, True])
+def test_without_a_kind_that_may_be_listed_migrate_fails(api_server, capsys, has_keda):
+    api_server.refused |= {within(HPAS, "shop"), *((SCALED_OBJECTS,) if has_keda else ())}
+    assert plugin(["migrate"]) == 1
+    assert f"cannot list {within(HPAS, 'shop')}" in capsys.readouterr().err
+
+
 def test_a_file_with_nothing_to_convert_is_named(tmp_path, capsys, main):
     file = written(tmp_path, SERVICE)
     assert main(["migrate", file]) == 1
@@ -265,3 +291,40 @@ def test_remarks_on_a_terminal_are_broken_at_its_width(tmp_path, capsys, monkeyp
     error = capsys.readouterr().err
     assert max(map(len, error.splitlines())) <= 60
     assert "run the command again with --values=FILE for its chart" in " ".join(error.split())
+
+
+def test_a_name_that_kubectl_reads_as_a_number_is_in_quotes(tmp_path, capsys, main):
+    hpa = HPA.replace("name: web, namespace", "name: '1e3', namespace")
+    assert main(["migrate", written(tmp_path, hpa)]) == 0
+    assert "name: '1e3'\n" in capsys.readouterr().out
+
+
+def test_objects_without_a_namespace_get_that_of_the_flag(tmp_path, capsys, main):
+    other = HPA.replace("name: web, namespace: shop", "name: other")
+    file = written(tmp_path, HPA, other)
+    assert main(["migrate", file, "--namespace=eu"]) == 0
+    found = list(yaml.safe_load_all(capsys.readouterr().out))
+    assert [each["metadata"]["namespace"] for each in found] == ["shop", "eu"]
+
+
+@pytest.mark.parametrize("flag", ["--rules", "--values"])
+def test_a_file_is_not_overwritten_with_what_is_made_from_it(tmp_path, capsys, main, flag):
+    file = written(tmp_path, SCALED_OBJECT)
+    assert main(["migrate", file, f"{flag}={file}"]) == 2
+    output = capsys.readouterr()
+    assert f"{flag}={file} is also an input: write to another file\n" in output.err
+    assert output.out == ""
+    assert (tmp_path / "manifests.yaml").read_text() == SCALED_OBJECT
+
+
+@pytest.mark.parametrize("wrong", ["triggers: [prometheus]", "scaleTargetRef: a", "metadata: a"])
+def test_the_others_are_converted_beside_an_object_with_text_in_place_of_a_mapping(
+    tmp_path, capsys, main, wrong
+):
+    kinds = "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\n"
+    broken = f"{kinds}{wrong}\n" if "metadata" in wrong else f"{kinds}spec: {{{wrong}}}\n"
+    assert main(["migrate", written(tmp_path, broken, HPA)]) == 3
+    output = capsys.readouterr()
+    assert "ScaledObject : Expected `object" in output.err
+    assert "got `str` - at `" in output.err
+    assert yaml.safe_load(output.out)["metadata"]["name"] == "web"

@@ -17,10 +17,11 @@ PODS = "/api/v1/namespaces/shop/pods"
 QUEUE = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
 
 
-def cluster(*, history=None, replicas=3, pods=3, **spec):
+def cluster(*, history=None, known=None, replicas=3, pods=3, **spec):
     kube = FakeKube()
     metadata = {"namespace": "shop", "name": "web"}
-    status = {} if history is None else {"status": {"history": history}}
+    counts = {} if known is None else {"desiredReplicas": known, "currentReplicas": known}
+    status = {} if history is None else {"status": {"history": history, **counts}}
     kube.serve(PATH, {"metadata": metadata, "spec": {**SPEC, **spec}, **status})
     scale = {"spec": {"replicas": replicas}, "status": {"replicas": replicas, "selector": "app=w"}}
     kube.serve(SCALE_PATH, {"metadata": {}, **scale})
@@ -63,6 +64,13 @@ async def test_a_metric_that_is_not_given_is_read():
 async def test_the_replicas_may_be_others():
     assert (await decided(cluster(), queue="80", replicas=1)).desired_replicas == 4
     assert (await decided(cluster(), queue="80", replicas=12)).branch == "AboveMax"
+
+
+async def test_given_replicas_are_not_a_change_that_the_policies_count():
+    policy = {"type": "Pods", "value": 2, "periodSeconds": 60}
+    behavior = {"scaleUp": {"policies": [policy]}}
+    kube = cluster(history={"recommendations": []}, known=3, behavior=behavior)
+    assert (await decided(kube, queue="300", replicas=5)).desired_replicas == 7
 
 
 @pytest.mark.parametrize(

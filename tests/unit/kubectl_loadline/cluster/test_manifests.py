@@ -1,0 +1,61 @@
+"""Which objects of a file a command uses, and in which namespace."""
+
+import pytest
+import yaml
+
+from kubectl_loadline.cluster.manifests import UnusableManifest, read_manifest
+from kubectl_loadline.cluster.workloads import read_workload
+
+TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+HPA = {
+    "apiVersion": "autoscaling/v2",
+    "kind": "HorizontalPodAutoscaler",
+    "metadata": {"name": "web"},
+    "spec": {"scaleTargetRef": TARGET, "maxReplicas": 9},
+}
+CONTAINERS = [{"name": "web", "resources": {"requests": {"cpu": "1"}}}]
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {"template": {"spec": {"containers": CONTAINERS}}},
+}
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(*documents):
+        file = tmp_path / "manifests.yaml"
+        file.write_text(yaml.safe_dump_all(documents))
+        return file
+
+    return write
+
+
+def in_namespace(document, namespace):
+    return {**document, "metadata": {**document["metadata"], "namespace": namespace}}
+
+
+def test_the_objects_of_a_list_are_found(written):
+    """As kubectl get hpa,deployment -o yaml prints them."""
+    file = written({"apiVersion": "v1", "kind": "List", "items": [HPA, DEPLOYMENT]})
+    assert read_manifest(file).pod_spec.containers[0].name == "web"
+    assert read_workload(file).name == "web"
+
+
+def test_a_list_with_two_autoscalers_is_refused(written):
+    with pytest.raises(UnusableManifest, match="it contains 2 HorizontalPodAutoscalers"):
+        read_manifest(written({"kind": "HorizontalPodAutoscalerList", "items": [HPA, HPA]}))
+
+
+def test_a_namespace_that_is_missing_is_that_of_the_flag(written):
+    file = written(HPA, DEPLOYMENT)
+    assert read_manifest(file, namespace="shop").autoscaler.metadata.namespace == "shop"
+    assert read_workload(file, namespace="shop").namespace == "shop"
+    assert read_workload(file).namespace == "default"
+
+
+def test_a_namespace_of_the_file_stays(written):
+    file = written(in_namespace(HPA, "a"), in_namespace(DEPLOYMENT, "b"))
+    assert read_manifest(file, namespace="shop").autoscaler.metadata.namespace == "a"
+    assert read_workload(file, namespace="shop").namespace == "b"

@@ -1,0 +1,33 @@
+"""A ScaledObject that no API server accepts is an error about that object."""
+
+import pytest
+
+from kubectl_loadline.migration import Unconvertible, from_scaled_object
+from tests.unit.kubectl_loadline.migration.scaled_objects import CPU, converted, prometheus
+
+
+@pytest.mark.parametrize(
+    ("triggers", "spec", "field"),
+    [
+        (["prometheus"], {}, "spec.triggers[0]"),
+        ([{"type": "cpu", "metadata": "60"}], {}, "spec.triggers[0].metadata"),
+        ([prometheus()], {"scaleTargetRef": "a"}, "spec.scaleTargetRef"),
+        ([prometheus()], {"triggers": "prometheus"}, "spec.triggers"),
+        ([prometheus()], {"fallback": "static"}, "spec.fallback"),
+        ([prometheus()], {"advanced": {"scalingModifiers": ["x"]}}, "spec.advanced.scalingModifiers"),
+        ([CPU], {"advanced": {"horizontalPodAutoscalerConfig": {"behavior": "fast"}}}, "spec.advanced.horizontalPodAutoscalerConfig.behavior"),
+        ([CPU], {"annotations": "none"}, "metadata.annotations"),
+        ([{**prometheus(), "authenticationRef": "key"}], {}, "spec.triggers[0].authenticationRef"),
+    ],
+)  # fmt: skip
+def test_text_in_place_of_a_mapping_is_named_with_its_field(triggers, spec, field):
+    with pytest.raises(Unconvertible, match="ScaledObject shop/worker: Expected ") as found:
+        converted(*triggers, **spec)
+    assert f"at `{field}`" in str(found.value)
+
+
+@pytest.mark.parametrize("wrong", [{"metadata": "worker"}, {"spec": "x"}])
+def test_an_object_without_mappings_is_refused(wrong):
+    whole = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {}, "spec": {}}
+    with pytest.raises(Unconvertible, match="ScaledObject"):
+        from_scaled_object({**whole, **wrong}, dry_run=True)
