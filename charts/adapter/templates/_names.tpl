@@ -149,6 +149,21 @@ kinds of a cluster.
 {{- if $create }}true{{ end -}}
 {{- end -}}
 
+{{/*
+"true" if a pod that is deleted sleeps before SIGTERM, at which it closes its port. Without the feature gate of Kubernetes 1.30 and later,
+kube-apiserver refuses the hook.
+*/}}
+{{- define "loadline-adapter.sleeps" -}}
+{{- $seconds := int .Values.preStopSleepSeconds -}}
+{{- if and $seconds (semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version) -}}
+{{- $period := kindIs "invalid" .Values.terminationGracePeriodSeconds | ternary 30 .Values.terminationGracePeriodSeconds | int -}}
+{{- if ge $seconds $period -}}
+{{- fail (printf "preStopSleepSeconds must be less than terminationGracePeriodSeconds (%d): it is %d. Set it to 0, or raise the other" $period $seconds) -}}
+{{- end -}}
+true
+{{- end -}}
+{{- end -}}
+
 {{/* Of the container. A value replaces all of the default: with a part of it, a request could be above the limit. */}}
 {{- define "loadline-adapter.resources" -}}
 {{- $default := dict "requests" (dict "cpu" "100m" "memory" "128Mi") "limits" (dict "memory" "752Mi") -}}
