@@ -129,6 +129,30 @@ def test_the_common_name_of_the_ca_of_cert_manager_has_at_most_64_characters(ada
     assert max(map(len, names)) == 64
 
 
+def test_cert_manager_keeps_the_ca_of_a_release_of_prometheus_adapters_chart(adapter):
+    """cert-manager issues a new one if the name of the subject or any field of `issuerRef` differs, as in its RequestMatchesSpec.
+
+    Until the last pod of that chart has stopped, kube-apiserver would reject its certificate.
+    """
+    values = {"certManager": {"enabled": True}, "nameOverride": "prometheus-adapter"}
+    root = adapter.render(values, release="metrics").one("Certificate", "root-cert")
+    assert root["metadata"]["name"] == root["spec"]["secretName"]
+    assert root["spec"] == {
+        "secretName": "metrics-prometheus-adapter-root-cert",
+        "duration": "43800h",
+        "issuerRef": {"name": "metrics-prometheus-adapter-self-signed-issuer"},
+        "commonName": "ca.webhook.prometheus-adapter",
+        "isCA": True,
+    }
+
+
+def test_cert_manager_keeps_the_ca_of_a_release_of_this_chart(adapter):
+    root = adapter.render({"certManager": {"enabled": True}}).one("Certificate", "root-cert")
+    issuer = {"kind": "Issuer", "name": "r-loadline-adapter-self-signed-issuer"}
+    assert root["spec"]["issuerRef"] == issuer
+    assert root["spec"]["commonName"] == "ca.r-loadline-adapter"
+
+
 def test_an_existing_issuer_needs_no_private_ca(adapter):
     issuer = {"kind": "ClusterIssuer", "name": "corporate"}
     rendered = adapter.render({"certManager": {"enabled": True, "issuerRef": issuer}})
