@@ -5,6 +5,8 @@ import base64
 import pytest
 from cryptography import x509
 
+from adapter.commands.server_flags import parse
+
 CUSTOM = ["v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io"]
 CA, CERTIFICATE, KEY = (f"-----BEGIN {name}-----\n" for name in ("CA", "CERTIFICATE", "KEY"))
 QUEUE = {"name": "queue", "query": "sum(queue)"}
@@ -71,6 +73,31 @@ def test_a_certificate_that_is_not_managed_is_not_verified(adapter):
     rendered = adapter.render({"tls": {"managed": False}})
     assert trust(rendered) == [{"insecureSkipTLSVerify": True, "caBundle": ""}] * 2
     assert not any("--tls-cert-file" in argument for argument in rendered.arguments)
+
+
+PAIR = ["--tls-private-key-file=/etc/tls/tls.key", "--tls-cert-file=/etc/tls/tls.crt"]
+"""As the values of prometheus-adapter's chart show it. The files are in `extraVolumes`."""
+
+
+def test_a_certificate_in_the_extra_arguments_replaces_the_managed_one(adapter):
+    rendered = adapter.render({"extraArguments": PAIR})
+    assert rendered.arguments[-2:] == PAIR
+    settings = parse(rendered.arguments)
+    assert settings.managed_certificate is None, "the adapter refuses both"
+    assert str(settings.serving.tls_cert_file) == "/etc/tls/tls.crt"
+    assert not rendered.of("Secret")
+    assert trust(rendered) == [{"insecureSkipTLSVerify": True, "caBundle": ""}] * 2
+
+
+def test_a_certificate_in_the_extra_arguments_may_have_its_file_in_a_word_of_its_own(adapter):
+    words = [word for argument in PAIR for word in argument.split("=")]
+    assert parse(adapter.render({"extraArguments": words}).arguments).managed_certificate is None
+
+
+def test_prometheus_cannot_verify_a_certificate_in_the_extra_arguments(adapter, refused):
+    values = {"extraArguments": PAIR, "serviceMonitor": {"enabled": True}}
+    with pytest.raises(refused, match="--tls-cert-file in extraArguments"):
+        adapter.render(values)
 
 
 def test_a_generated_certificate_is_valid_for_the_service_and_verified_with_its_ca(adapter):
