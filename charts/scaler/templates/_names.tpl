@@ -124,6 +124,15 @@ The update strategy of the Deployment. A single pod stops before its successor s
 {{- end -}}
 {{- end -}}
 
+{{/* The URL of Prometheus. */}}
+{{- define "loadline-scaler.prometheusUrl" -}}
+{{- $url := tpl .Values.prometheus.url . | trim -}}
+{{- if not (regexMatch "^https?://([^/?#]*@)?([^/?#@:]+|[[][0-9A-Fa-f:.]+[]])(:[0-9]*)?([/?#]|$)" $url) -}}
+{{- fail (printf "prometheus.url must be http:// or https:// followed by a host, for example http://prometheus.default.svc:9090: it is %q" $url) -}}
+{{- end -}}
+{{- $url -}}
+{{- end -}}
+
 {{/* The ServiceAccount with whose tokens metrics are read directly. */}}
 {{- define "loadline-scaler.metricsReader" -}}
 {{- .Values.adapter.serviceAccountName | default (include "loadline-scaler.suffixed" (dict "name" (include "loadline-scaler.fullname" .) "suffix" "metrics-reader")) -}}
