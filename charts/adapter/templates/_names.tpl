@@ -105,6 +105,15 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- /* Not the affinity to pods: it spreads the pods of the program, and a pod of a hook would wait for a node that has none of them. */}}
+{{- with (.Values.affinity | default dict).nodeAffinity }}
+affinity:
+  nodeAffinity:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
 {{- end -}}
 
 {{/* Fields of the containers of hooks. */}}
