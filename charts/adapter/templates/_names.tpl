@@ -159,6 +159,21 @@ kinds of a cluster.
 {{- end -}}
 
 {{/*
+The update strategy of the Deployment. `rollingUpdate` is not left to the defaults of kube-apiserver, because server-side apply would not remove it
+in a change to Recreate, which forbids it.
+*/}}
+{{- define "loadline-adapter.strategy" -}}
+{{- $strategy := deepCopy (.Values.strategy | default dict) -}}
+{{- if not $strategy.type }}{{ $_ := set $strategy "type" "RollingUpdate" }}{{ end -}}
+{{- if eq $strategy.type "Recreate" -}}
+{{- toYaml (omit $strategy "rollingUpdate") -}}
+{{- else -}}
+{{- if not $strategy.rollingUpdate }}{{ $_ := set $strategy "rollingUpdate" (dict "maxUnavailable" "25%" "maxSurge" "25%") }}{{ end -}}
+{{- toYaml $strategy -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
 "true" if a pod that is deleted sleeps before SIGTERM, at which it closes its port. Without the feature gate of Kubernetes 1.30 and later,
 kube-apiserver refuses the hook.
 */}}

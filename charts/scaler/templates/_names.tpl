@@ -103,7 +103,8 @@ The update strategy of the Deployment. A single pod stops before its successor s
 {{- define "loadline-scaler.strategy" -}}
 {{- $several := or (eq .Values.sharding.enabled true) (gt (int .Values.replicas) 1) -}}
 {{- $strategy := deepCopy (.Values.strategy | default (dict "type" (ternary "RollingUpdate" "Recreate" $several))) -}}
-{{- if eq (toString $strategy.type) "Recreate" -}}
+{{- if not $strategy.type }}{{ $_ := set $strategy "type" "RollingUpdate" }}{{ end -}}
+{{- if eq $strategy.type "Recreate" -}}
 {{- toYaml (omit $strategy "rollingUpdate") -}}
 {{- else -}}
 {{- if not $strategy.rollingUpdate }}{{ $_ := set $strategy "rollingUpdate" (dict "maxUnavailable" "25%" "maxSurge" "25%") }}{{ end -}}
