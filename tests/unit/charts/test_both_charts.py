@@ -28,8 +28,9 @@ def objects(schema):
     if isinstance(schema, dict):
         if "properties" in schema:
             yield schema
-        for inner in schema.values():
-            yield from objects(inner)
+        for name, inner in schema.items():
+            if name != "if":  # a condition, which accepts nothing
+                yield from objects(inner)
 
 
 def settled(values, path):
