@@ -54,7 +54,7 @@ def table(chart: str) -> str:
     rows = [
         f"| `{path}` | {_default(values, path)} | {text.replace('|', chr(92) + '|')} |"
         for path, text in described(schema)
-        if path != "global"  # Helm adds it to the values of a subchart
+        if path not in ("global", "enabled")  # Helm adds them to the values of a subchart
     ]
     return "\n".join(["| value | default | description |", "|---|---|---|", *rows])
 

@@ -70,6 +70,22 @@ def test_the_applications_of_argo_cd_are_applied_and_leave_its_ca_to_the_adapter
         cluster.kubectl("delete", "--ignore-not-found", "-f-", input=rendered["adapter"])
 
 
+def test_server_side_apply_returns_from_two_scalers_to_one(cluster, helm, namespace):
+    """As by Argo CD. For two, kube-apiserver has added `rollingUpdate` to the strategy, which it refuses for one."""
+    strategies = []
+    try:
+        for replicas in (2, 1):
+            values = {"replicas": replicas, "crds": {"install": False}}
+            rendered = helm.template("scaler", release="r", values=values)
+            cluster.kubectl(*SERVER_SIDE, input=rendered)
+            path = f"/apis/apps/v1/namespaces/{namespace}/deployments/r-loadline-scaler"
+            strategies.append(cluster.get(path)["spec"]["strategy"])
+    finally:
+        cluster.kubectl("delete", "--ignore-not-found", "-f-", input=rendered)
+    assert "rollingUpdate" in strategies[0]
+    assert strategies[1] == {"type": "Recreate"}
+
+
 def test_the_releases_of_flux_are_installed_with_helm(cluster, helm, namespace):
     _, adapter, scaler = example("flux.yaml", namespace)
     for name, release in (("adapter", adapter), ("scaler", scaler)):

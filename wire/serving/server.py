@@ -203,10 +203,9 @@ class Server:
         self._run(self._follow_files(self._tls), name="certificate files")
         log.info("serving on https://%s:%d", options.bind_address, self.port)
 
-    async def stop(self, *, notice_seconds: float = 0.0) -> None:
-        """Fail /readyz, keep serving for `notice_seconds` while endpoints are removed, then drain and close."""
+    async def stop(self) -> None:
+        """Fail /readyz, drain and close."""
         self._stopping = True
-        await asyncio.sleep(notice_seconds)
         await self._listener.stop()
         for task in reversed(self._tasks):
             await stopped(task)

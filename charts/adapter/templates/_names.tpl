@@ -105,6 +105,15 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- /* Not the affinity to pods: it spreads the pods of the program, and a pod of a hook would wait for a node that has none of them. */}}
+{{- with (.Values.affinity | default dict).nodeAffinity }}
+affinity:
+  nodeAffinity:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
 {{- end -}}
 
 {{/* Fields of the containers of hooks. */}}
@@ -147,6 +156,36 @@ kinds of a cluster.
 {{- $create := .Values.rbac.admissionPolicy -}}
 {{- if kindIs "invalid" $create }}{{ $create = semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version }}{{ end -}}
 {{- if $create }}true{{ end -}}
+{{- end -}}
+
+{{/*
+The update strategy of the Deployment. `rollingUpdate` is not left to the defaults of kube-apiserver, because server-side apply would not remove it
+in a change to Recreate, which forbids it.
+*/}}
+{{- define "loadline-adapter.strategy" -}}
+{{- $strategy := deepCopy (.Values.strategy | default dict) -}}
+{{- if not $strategy.type }}{{ $_ := set $strategy "type" "RollingUpdate" }}{{ end -}}
+{{- if eq $strategy.type "Recreate" -}}
+{{- toYaml (omit $strategy "rollingUpdate") -}}
+{{- else -}}
+{{- if not $strategy.rollingUpdate }}{{ $_ := set $strategy "rollingUpdate" (dict "maxUnavailable" "25%" "maxSurge" "25%") }}{{ end -}}
+{{- toYaml $strategy -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+"true" if a pod that is deleted sleeps before SIGTERM, at which it closes its port. Without the feature gate of Kubernetes 1.30 and later,
+kube-apiserver refuses the hook.
+*/}}
+{{- define "loadline-adapter.sleeps" -}}
+{{- $seconds := int .Values.preStopSleepSeconds -}}
+{{- if and $seconds (semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version) -}}
+{{- $period := kindIs "invalid" .Values.terminationGracePeriodSeconds | ternary 30 .Values.terminationGracePeriodSeconds | int -}}
+{{- if ge $seconds $period -}}
+{{- fail (printf "preStopSleepSeconds must be less than terminationGracePeriodSeconds (%d): it is %d. Set it to 0, or raise the other" $period $seconds) -}}
+{{- end -}}
+true
+{{- end -}}
 {{- end -}}
 
 {{/* Of the container. A value replaces all of the default: with a part of it, a request could be above the limit. */}}

@@ -8,7 +8,15 @@
 {{- if gt (len $chosen) 1 -}}
 {{- fail "choose only one source of the serving certificate: certManager.enabled, tls.enable, tls.existingSecret or tls.generate" -}}
 {{- end -}}
-{{- first $chosen | default (ternary "managed" "self-signed" (eq .Values.tls.managed true)) -}}
+{{- $isManaged := and (eq .Values.tls.managed true) (not (include "loadline-adapter.namesCertificate" .)) -}}
+{{- first $chosen | default (ternary "managed" "self-signed" $isManaged) -}}
+{{- end -}}
+
+{{/* "true" if `extraArguments` name a certificate, as the values of prometheus-adapter's chart show it. The chart does not know its CA. */}}
+{{- define "loadline-adapter.namesCertificate" -}}
+{{- range .Values.extraArguments -}}
+{{- if hasPrefix "--tls-cert-file" . }}true{{ end -}}
+{{- end -}}
 {{- end -}}
 
 {{/* "true" if the certificate is mounted from a Secret. */}}
@@ -132,7 +140,8 @@ certificate is given. The CA can only be read from the namespace of the ServiceM
 {{- if .Values.serviceMonitor.tlsConfig -}}
 {{- toYaml .Values.serviceMonitor.tlsConfig -}}
 {{- else if eq $source "self-signed" -}}
-{{- fail (printf "serviceMonitor.enabled with tls.managed: false: Prometheus cannot verify a certificate that each pod creates at its start. Choose another source of the certificate, or %s" $fix) -}}
+{{- $cause := ternary "--tls-cert-file in extraArguments" "tls.managed: false" (not (empty (include "loadline-adapter.namesCertificate" .))) -}}
+{{- fail (printf "serviceMonitor.enabled with %s: Prometheus cannot verify a certificate that each pod creates at its start, or whose CA the chart does not know. Choose another source of the certificate, or %s" $cause $fix) -}}
 {{- else -}}
 serverName: {{ $fullname }}.{{ $namespace }}.svc
 ca:

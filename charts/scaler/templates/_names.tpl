@@ -81,17 +81,35 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{/* "true" if several pods may run at a time: with leader election or with sharding. */}}
+{{/*
+"true" with leader election or with sharding. A single pod is elected too: otherwise it would scale beside the leader while a second one is added.
+*/}}
 {{- define "loadline-scaler.electsLeader" -}}
 {{- $enabled := .Values.leaderElection.enabled -}}
 {{- if and .Values.sharding.enabled (not (kindIs "invalid" $enabled)) (not $enabled) -}}
 {{- fail "leaderElection.enabled must not be false with sharding.enabled: the pods share the namespaces by Leases" -}}
 {{- end -}}
-{{- if kindIs "invalid" $enabled }}{{ $enabled = or .Values.sharding.enabled (gt (int .Values.replicas) 1) }}{{ end -}}
+{{- if kindIs "invalid" $enabled }}{{ $enabled = true }}{{ end -}}
 {{- if and (not $enabled) (gt (int .Values.replicas) 1) -}}
 {{- fail "leaderElection.enabled must not be false with replicas > 1: every pod would scale every target" -}}
 {{- end -}}
 {{- if $enabled }}true{{ end -}}
+{{- end -}}
+
+{{/*
+The update strategy of the Deployment. A single pod stops before its successor starts, because that of an older release may not be elected.
+`rollingUpdate` is not left to the defaults of kube-apiserver, because server-side apply would not remove it in a change to Recreate, which forbids it.
+*/}}
+{{- define "loadline-scaler.strategy" -}}
+{{- $several := or (eq .Values.sharding.enabled true) (gt (int .Values.replicas) 1) -}}
+{{- $strategy := deepCopy (.Values.strategy | default (dict "type" (ternary "RollingUpdate" "Recreate" $several))) -}}
+{{- if not $strategy.type }}{{ $_ := set $strategy "type" "RollingUpdate" }}{{ end -}}
+{{- if eq $strategy.type "Recreate" -}}
+{{- toYaml (omit $strategy "rollingUpdate") -}}
+{{- else -}}
+{{- if not $strategy.rollingUpdate }}{{ $_ := set $strategy "rollingUpdate" (dict "maxUnavailable" "25%" "maxSurge" "25%") }}{{ end -}}
+{{- toYaml $strategy -}}
+{{- end -}}
 {{- end -}}
 
 {{/*
@@ -105,6 +123,15 @@ annotations:
 {{- else if or $adapter.service (has (toString $adapter.stream) (list "always" "true")) (has (toString $adapter.reconcileOnChange) (list "always" "true")) -}}
 {{- fail "adapter.connection: never contradicts the other values of adapter: remove it, or adapter.service, adapter.stream and adapter.reconcileOnChange" -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The URL of Prometheus. */}}
+{{- define "loadline-scaler.prometheusUrl" -}}
+{{- $url := tpl .Values.prometheus.url . | trim -}}
+{{- if not (regexMatch "^https?://([^/?#]*@)?([^/?#@:]+|[[][0-9A-Fa-f:.]+[]])(:[0-9]*)?([/?#]|$)" $url) -}}
+{{- fail (printf "prometheus.url must be http:// or https:// followed by a host, for example http://prometheus.default.svc:9090: it is %q" $url) -}}
+{{- end -}}
+{{- $url -}}
 {{- end -}}
 
 {{/* The ServiceAccount with whose tokens metrics are read directly. */}}

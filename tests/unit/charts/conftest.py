@@ -122,6 +122,22 @@ def helm_template(
     return done.stdout
 
 
+def permissions(role: Manifest) -> set[tuple[str, str, str]]:
+    """All (group, resource, verb) of a role."""
+    return {
+        (group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def granted(group: str, resources: str, verbs: str) -> set[tuple[str, str, str]]:
+    """The permissions for each of the resources and verbs, which are separated by spaces."""
+    return {(group, resource, verb) for resource in resources.split() for verb in verbs.split()}
+
+
 @pytest.fixture(scope="session")
 def adapter() -> Chart:
     return Chart("adapter")

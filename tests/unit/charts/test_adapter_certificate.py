@@ -5,6 +5,8 @@ import base64
 import pytest
 from cryptography import x509
 
+from adapter.commands.server_flags import parse
+
 CUSTOM = ["v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io"]
 CA, CERTIFICATE, KEY = (f"-----BEGIN {name}-----\n" for name in ("CA", "CERTIFICATE", "KEY"))
 QUEUE = {"name": "queue", "query": "sum(queue)"}
@@ -73,6 +75,31 @@ def test_a_certificate_that_is_not_managed_is_not_verified(adapter):
     assert not any("--tls-cert-file" in argument for argument in rendered.arguments)
 
 
+PAIR = ["--tls-private-key-file=/etc/tls/tls.key", "--tls-cert-file=/etc/tls/tls.crt"]
+"""As the values of prometheus-adapter's chart show it. The files are in `extraVolumes`."""
+
+
+def test_a_certificate_in_the_extra_arguments_replaces_the_managed_one(adapter):
+    rendered = adapter.render({"extraArguments": PAIR})
+    assert rendered.arguments[-2:] == PAIR
+    settings = parse(rendered.arguments)
+    assert settings.managed_certificate is None, "the adapter refuses both"
+    assert str(settings.serving.tls_cert_file) == "/etc/tls/tls.crt"
+    assert not rendered.of("Secret")
+    assert trust(rendered) == [{"insecureSkipTLSVerify": True, "caBundle": ""}] * 2
+
+
+def test_a_certificate_in_the_extra_arguments_may_have_its_file_in_a_word_of_its_own(adapter):
+    words = [word for argument in PAIR for word in argument.split("=")]
+    assert parse(adapter.render({"extraArguments": words}).arguments).managed_certificate is None
+
+
+def test_prometheus_cannot_verify_a_certificate_in_the_extra_arguments(adapter, refused):
+    values = {"extraArguments": PAIR, "serviceMonitor": {"enabled": True}}
+    with pytest.raises(refused, match="--tls-cert-file in extraArguments"):
+        adapter.render(values)
+
+
 def test_a_generated_certificate_is_valid_for_the_service_and_verified_with_its_ca(adapter):
     rendered = adapter.render({"tls": {"generate": True}})
     secret = rendered.one("Secret")["data"]
@@ -127,6 +154,30 @@ def test_the_common_name_of_the_ca_of_cert_manager_has_at_most_64_characters(ada
         each["spec"].get("commonName", "") for each in adapter.render(values).of("Certificate")
     ]
     assert max(map(len, names)) == 64
+
+
+def test_cert_manager_keeps_the_ca_of_a_release_of_prometheus_adapters_chart(adapter):
+    """cert-manager issues a new one if the name of the subject or any field of `issuerRef` differs, as in its RequestMatchesSpec.
+
+    Until the last pod of that chart has stopped, kube-apiserver would reject its certificate.
+    """
+    values = {"certManager": {"enabled": True}, "nameOverride": "prometheus-adapter"}
+    root = adapter.render(values, release="metrics").one("Certificate", "root-cert")
+    assert root["metadata"]["name"] == root["spec"]["secretName"]
+    assert root["spec"] == {
+        "secretName": "metrics-prometheus-adapter-root-cert",
+        "duration": "43800h",
+        "issuerRef": {"name": "metrics-prometheus-adapter-self-signed-issuer"},
+        "commonName": "ca.webhook.prometheus-adapter",
+        "isCA": True,
+    }
+
+
+def test_cert_manager_keeps_the_ca_of_a_release_of_this_chart(adapter):
+    root = adapter.render({"certManager": {"enabled": True}}).one("Certificate", "root-cert")
+    issuer = {"kind": "Issuer", "name": "r-loadline-adapter-self-signed-issuer"}
+    assert root["spec"]["issuerRef"] == issuer
+    assert root["spec"]["commonName"] == "ca.r-loadline-adapter"
 
 
 def test_an_existing_issuer_needs_no_private_ca(adapter):

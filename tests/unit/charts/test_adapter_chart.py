@@ -311,6 +311,18 @@ def test_the_hpa_controller_may_read_metrics_and_nothing_else(adapter):
     ]
 
 
+def test_a_reader_that_is_a_service_account_has_a_namespace(adapter, refused):
+    """kube-apiserver refuses a binding without, after Helm has changed other objects."""
+    with pytest.raises(refused, match="namespace"):
+        adapter.render({"rbac": {"readers": [{"kind": "ServiceAccount", "name": "a"}]}})
+    for reader in (
+        {"kind": "ServiceAccount", "name": "a", "namespace": "b"},
+        {"kind": "User", "name": "a"},
+        {"kind": "Group", "name": "a"},
+    ):
+        adapter.render({"rbac": {"readers": [reader]}})
+
+
 def test_readers_can_be_restricted_to_single_metrics(adapter):
     rbac = {
         "customMetrics": {"resources": ["pods/requests"]},

@@ -84,6 +84,39 @@ def test_a_service_mesh_adds_no_sidecar_to_the_pods_of_hooks(chart):
         assert metadata["annotations"].items() >= own["hookPods"]["annotations"].items()
 
 
+PLACED = {
+    "affinity": {"nodeAffinity": {"a": "b"}},
+    "nodeSelector": {"disk": "fast"},
+    "tolerations": [{"operator": "Exists"}],
+    "priorityClassName": "high",
+}
+
+
+def test_the_pods_of_hooks_run_where_those_of_the_program_run(chart):
+    """A policy, or nodes that only some pods may use, would otherwise keep a release from being upgraded."""
+    apart = {"affinity": PLACED["affinity"] | {"podAntiAffinity": {"c": "d"}}}
+    for _, spec in pods_of_hooks(chart.render(PLACED | apart)):
+        # Otherwise they would wait for a node on which no pod of the program runs.
+        assert {name: spec.get(name) for name in PLACED} == PLACED
+    for _, spec in pods_of_hooks(chart.render()):
+        assert not PLACED.keys() & spec.keys()
+
+
+def test_the_pods_of_hooks_use_a_given_service_account(chart):
+    """It may have the credentials of the registry."""
+    for _, spec in pods_of_hooks(
+        chart.render({"serviceAccount": {"create": False, "name": "mine"}})
+    ):
+        assert spec["serviceAccountName"] == "mine"
+
+
+def test_the_check_before_an_upgrade_does_not_wait_for_a_service_account_of_the_release(adapter):
+    """Helm creates and renames it only after the check."""
+    job = adapter.render({"serviceAccount": {"name": "new"}}).hook("Job")
+    assert "serviceAccountName" not in job["spec"]["template"]["spec"]
+    assert job["spec"]["template"]["spec"]["automountServiceAccountToken"] is False
+
+
 def test_the_check_before_an_upgrade_can_be_disabled(adapter):
     hooks = adapter.render({"checkHook": {"enabled": False}}).hooks
     assert [hook["kind"] for hook in hooks] == ["Pod"]

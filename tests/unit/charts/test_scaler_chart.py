@@ -1,10 +1,9 @@
-"""The scaler chart: flags, permissions, and that two pods never scale at the same time."""
+"""The scaler chart: flags and permissions."""
 
 import pytest
 import yaml
 
-from scaler.cluster.shards.assignment import SHARDS
-from scaler.cluster.shards.shard_leases import MEMBERS_MAX, member_name, shard_name
+from tests.unit.charts.conftest import granted, permissions
 
 BOUND = {
     "r-loadline-scaler",
@@ -14,24 +13,10 @@ BOUND = {
     "r-loadline-scaler:metrics-reader-tokens",
     "r-loadline-scaler:why",
     "r-loadline-scaler:certificate",
+    "r-loadline-scaler:leader-election",
     "system:auth-delegator",
     "extension-apiserver-authentication-reader",
 }
-
-
-def permissions(role):
-    """All (group, resource, verb) of a role."""
-    return {
-        (group, resource, verb)
-        for rule in role["rules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
-
-
-def granted(group, resources, verbs):
-    return {(group, resource, verb) for resource in resources.split() for verb in verbs.split()}
 
 
 def test_the_scaler_has_exactly_the_permissions_that_it_uses(scaler):
@@ -172,10 +157,12 @@ def test_with_watch_namespaces_roles_replace_the_cluster_role(scaler):
     assert not rendered.of("ClusterRole") + rendered.of("ClusterRoleBinding")
     everywhere = permissions(scaler.render().one("ClusterRole", "loadline-scaler"))
     roles = rendered.of("Role")
-    assert [role["metadata"]["namespace"] for role in roles] == ["shop", "bank"]
+    assert [role["metadata"]["namespace"] for role in roles] == ["shop", "bank", "metrics"]
     inside = everywhere - granted("loadline.io", "clusterscalingcalendars", "list watch")
-    assert [permissions(role) for role in roles] == [inside] * 2
-    assert [b["metadata"]["namespace"] for b in rendered.of("RoleBinding")] == ["shop", "bank"]
+    of_lease = granted("coordination.k8s.io", "leases", "create get update")
+    assert [permissions(role) for role in roles] == [inside, inside, of_lease]
+    bindings = rendered.of("RoleBinding")
+    assert [b["metadata"]["namespace"] for b in bindings] == ["shop", "bank", "metrics"]
     assert "--namespace=shop,bank" in rendered.arguments
     assert "--adapter-connection=never" in rendered.arguments, "APIServices need a ClusterRole"
 
@@ -185,57 +172,6 @@ def test_without_delegated_authentication_the_cas_are_not_looked_up(scaler):
     rendered = scaler.render({"rbac": {"authDelegator": False}})
     assert "--authentication-skip-lookup" in rendered.arguments
     assert "--authentication-skip-lookup" not in scaler.render().arguments
-
-
-def test_a_single_pod_needs_no_lease_and_stops_before_its_successor_starts(scaler):
-    rendered = scaler.render()
-    assert "--leader-elect" not in rendered.arguments
-    assert "coordination.k8s.io" not in {
-        group for rule in rendered.rules() for group in rule.get("apiGroups", ())
-    }
-    assert rendered.one("Deployment")["spec"]["strategy"] == {"type": "Recreate"}
-
-
-def test_two_pods_elect_a_leader(scaler):
-    rendered = scaler.render({"replicas": 2})
-    assert "--leader-elect" in rendered.arguments
-    assert "--leader-elect-resource-name=r-loadline-scaler" in rendered.arguments
-    role = rendered.one("Role", ":leader-election")
-    assert role["metadata"]["namespace"] == "metrics"
-    assert permissions(role) == granted("coordination.k8s.io", "leases", "create get update")
-    named = [rule for rule in role["rules"] if rule["verbs"] != ["create"]]
-    assert [rule["resourceNames"] for rule in named] == [["r-loadline-scaler"]]
-    assert rendered.one("Deployment")["spec"]["strategy"] == {"type": "RollingUpdate"}
-
-
-def test_two_pods_without_leader_election_are_rejected(scaler, refused):
-    with pytest.raises(refused, match="every pod would scale every target"):
-        scaler.render({"replicas": 2, "leaderElection": {"enabled": False}})
-
-
-def test_pods_that_share_the_namespaces_use_only_their_own_leases(scaler):
-    rendered = scaler.render({"replicas": 3, "sharding": {"enabled": True}})
-    assert "--sharding" in rendered.arguments
-    assert "--leader-elect" not in rendered.arguments
-    role = rendered.one("Role", ":leader-election")
-    assert permissions(role) == granted("coordination.k8s.io", "leases", "create get list update")
-    named = [name for rule in role["rules"] for name in rule.get("resourceNames", ())]
-    name = "r-loadline-scaler"
-    members = {member_name(name, number) for number in range(MEMBERS_MAX)}
-    shards = {shard_name(name, shard) for shard in range(SHARDS)}
-    assert set(named) == {name} | members | shards
-    assert rendered.one("Deployment")["spec"]["strategy"] == {"type": "RollingUpdate"}
-
-
-def test_a_single_pod_with_sharding_can_be_joined_by_others(scaler):
-    rendered = scaler.render({"sharding": {"enabled": True}})
-    assert "--sharding" in rendered.arguments
-    assert rendered.one("Deployment")["spec"]["strategy"] == {"type": "RollingUpdate"}
-
-
-def test_sharding_without_leases_is_rejected(scaler, refused):
-    with pytest.raises(refused, match="share the namespaces by Leases"):
-        scaler.render({"sharding": {"enabled": True}, "leaderElection": {"enabled": False}})
 
 
 def test_without_a_port_there_are_no_probes_and_no_delegated_authentication(scaler):

@@ -294,13 +294,10 @@ async def test_a_port_in_use_is_reported_with_the_flag_to_change(serve, world):
         await other.start()
 
 
-async def test_shutdown_fails_readiness_before_it_closes_the_port(serve):
+async def test_shutdown_fails_readiness_and_closes_the_port(serve):
     served = await serve()
-    stopping = asyncio.create_task(served.server.stop(notice_seconds=0.3))
-    await asyncio.sleep(0)
-    code, body = await served.get("/readyz")
-    assert (code, "[-]shutdown failed" in body) == (500, True)
-    await stopping
+    await served.server.stop()
+    assert "shutdown" in served.server.health.problems()
     with pytest.raises(aiohttp.ClientError):
         await served.get("/readyz")
 
