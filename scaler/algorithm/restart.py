@@ -16,6 +16,7 @@ from scaler.algorithm.history import (
     with_states,
 )
 from scaler.algorithm.memory import AnyMemory, Change, Memory, StoredMemory, remembered
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.recommendations import seeded, with_scale_event, with_step
 from scaler.algorithm.times import past_times, shifted_times
@@ -234,7 +235,7 @@ def _with_missing_event(
 
 
 def _is_old(stored_at: float, policy: Policy, now_unix_seconds: float) -> bool:
-    return stored_at < now_unix_seconds - _stored_seconds_ago_max(policy)
+    return Moment(now_unix_seconds).passed(stored_at + _stored_seconds_ago_max(policy))
 
 
 def _lacks_reconciles(

@@ -111,22 +111,21 @@ def _is_repeated(
         return False
     is_forwarded = before.is_direct and not then.is_direct
     wait_seconds = DIRECT_DEADLINES * deadline_seconds(run, plan) if is_forwarded else 0.0
-    last_at = max(
-        before.at + wait_seconds,
-        attempts[0].at + _busy_seconds(run, before.at),
-        *(each for each in _connections_ended_at(run) if before.at < each <= then.at),
-    )
+    if len(attempts) <= BUSY_PAUSES:
+        wait_seconds = max(wait_seconds, _busy_seconds(run, before.at))
+    ended_at = [each for each in _connections_ended_at(run) if before.at < each <= then.at]
+    last_at = max([before.at + wait_seconds, *ended_at])
     return then.at <= last_at + REPEATED_SECONDS
 
 
 def _busy_seconds(run: Run, at: float) -> float:
-    """How long a request waits in all for a server that was busy then."""
+    """How long a server that was busy then is waited for until the next attempt."""
     pauses = [
         min(each.amount, BUSY_PAUSE_SECONDS)
         for each in run.faults
         if each.how == "throttled" and each.at <= at + MOMENT_SECONDS and at <= each.at + each.seconds + MOMENT_SECONDS
     ]  # fmt: skip
-    return BUSY_PAUSES * max(pauses, default=0.0)
+    return max(pauses, default=0.0)
 
 
 def _connections_ended_at(run: Run) -> Iterator[float]:

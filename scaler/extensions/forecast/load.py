@@ -1,7 +1,7 @@
 """A metric as the load of the whole target, which does not depend on how many replicas there are.
 
 The sum over all pods that count for the metric, or the value of an object or external metric with an `AverageValue` target. What a
-pod uses while it starts is no load: with it, pods that are added for a forecast would let it expect more.
+pod uses while it starts does not count: otherwise the pods that are added for a forecast would let it expect more.
 """
 
 from collections.abc import Mapping

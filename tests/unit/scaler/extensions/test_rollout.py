@@ -243,7 +243,7 @@ def test_a_panic_does_not_scale_up_what_is_held(target_pods, expected):
     assert found.desired_replicas == expected
 
 
-def test_a_pod_that_belongs_to_no_revision_is_no_rollout():
+def test_a_pod_that_belongs_to_no_revision_does_not_hold_the_count():
     """For example one of a Job, with the labels of the selector."""
     found = held_up(
         spec(external(average("10"))), 90, recommended((5, 60)), target_pods=(*old(5), pod("job"))

@@ -143,7 +143,7 @@ def test_what_the_budget_allows_in_a_minute_stays_for_the_minute():
 
 
 @pytest.mark.parametrize("mode", ["Add", "DryRun"])
-def test_what_pods_use_while_they_start_is_no_load(mode):
+def test_what_pods_use_while_they_start_does_not_count(mode):
     """Otherwise each pod that a forecast adds makes it expect more, up to maxReplicas."""
     of = forecasting(named(resource(utilization(80)), "load"), mode=mode)
     starting = {"ready": "False", "started_seconds_ago": 30, "turned_seconds_ago": 30}
