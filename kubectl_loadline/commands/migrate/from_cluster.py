@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from kubectl_loadline.migration import Comparison, compare
+from wire.api import kube_json
 from wire.api.loadline import API_VERSION
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Reader
@@ -70,10 +71,10 @@ async def _listed(client: Reader, kind: tuple[str, str, str], namespace: str) ->
 def _items(body: bytes) -> list[Json] | None:
     """Those of a list of objects; None if it is something else, such as a page of a proxy."""
     try:
-        document = msgspec.json.decode(body)
-    except ValueError:
+        document = kube_json.decode(body, dict[str, Any])
+    except msgspec.DecodeError:
         return None
-    if not isinstance(document, dict) or "items" not in document:
+    if "items" not in document:
         return None
     items: list[Json] = document["items"] or []
     return items
