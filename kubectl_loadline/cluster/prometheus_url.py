@@ -123,7 +123,7 @@ async def _labelled(session: Session, problem: str) -> str:
 async def _service(
     session: Session, address: ServiceAddress, *, may_be_host: bool
 ) -> Service | None:
-    """None if there is no such Service: then the name is that of a host. RBAC also refuses a namespace that does not exist."""
+    """None if the Service does not exist, so that the URL names a host. RBAC also denies requests in a namespace that does not exist."""
     path = f"/api/v1/namespaces/{address.namespace}/services/{address.name}"
     try:
         return decoded(await session.client.get(path), Service, what="Service")
