@@ -49,7 +49,9 @@ class AuditLog:
         """All successful writes in a namespace, in chronological order."""
         if not self._log.exists():
             return []
-        events = (msgspec.json.decode(line) for line in self._log.read_bytes().splitlines())
+        # The last line may be in the middle of being written.
+        *lines, _ = self._log.read_bytes().split(b"\n")
+        events = (msgspec.json.decode(line) for line in lines)
         return sorted(
             (
                 _scale_write(event)

@@ -275,17 +275,15 @@ def test_two_scalers_under_kills_never_write_twice_nor_at_the_same_time(
     start_one()
     workspace.reaches(2)
     start_one()
-    replicas = 2
+    expected = [2]
 
     def scale() -> None:
-        nonlocal replicas
-        replicas = replicas % 8 + 1
-        metrics_api.values[f"{namespace}/queue"] = str(10 * replicas)
+        expected.append(expected[-1] % 8 + 1)
+        metrics_api.values[f"{namespace}/queue"] = str(10 * expected[-1])
 
     for _ in range(max(3, KILLS // 2)):
         scale()
-        workspace.reaches(replicas)
-        leader = audit_log.scale_writes(namespace)[-1].user
+        leader = audit_log.has_scales(namespace, expected)[-1].user
         scale()
         kill_at = time.monotonic() + generator.uniform(0, 2 * SYNC_PERIOD_SECONDS)
         until(
@@ -295,9 +293,7 @@ def test_two_scalers_under_kills_never_write_twice_nor_at_the_same_time(
         )
         running.pop(leader).kill()
         start_one()
-        workspace.reaches(replicas)
-    writes = audit_log.scale_writes(namespace)
-    values = replicas_of(writes)
-    assert all(one != other for one, other in itertools.pairwise(values)), values
+        workspace.reaches(expected[-1])
+    writes = audit_log.has_scales(namespace, expected)
     terms = [user for user, _ in itertools.groupby(write.user for write in writes)]
     assert len(terms) == len(set(terms)), "a scaler wrote again after another one had"

@@ -223,7 +223,7 @@ def test_an_upgrade_and_a_rollback_under_load_scale_nothing(site, fleets, previo
         each.end_window()
         check(each)
         each.wake()
-        assert each.written() == each.expected
+        until(partial(has_written_what_was_expected, each), what="the expected scales")
     assert site.problems(except_for=EXPLAINED_BY_ROLLBACK) == []
 
 
@@ -255,16 +255,17 @@ def begin(site: Site, fleets: list[Fleet], version: Version) -> None:
 def check(fleet: Fleet) -> None:
     """Nothing was scaled that the load does not ask for, no condition has changed, and nothing has failed."""
 
-    def has_written_what_was_expected() -> bool:
-        lasted_seconds = fleet.expect_end_of_window() or WINDOW_SECONDS
-        assert -EARLY_SECONDS <= lasted_seconds - WINDOW_SECONDS <= LATE_SECONDS
-        assert fleet.written() == fleet.expected
-        return True
-
-    # A scale can be read before it is in the audit log.
-    until(has_written_what_was_expected, what="the expected scales", deadline_seconds=10)
+    until(partial(has_written_what_was_expected, fleet), what="the expected scales")
     for name, shown in fleet.shown().items():
         assert shown == fleet.settled[name], name
+
+
+def has_written_what_was_expected(fleet: Fleet) -> bool:
+    """Raises AssertionError, also for a moment after the last scale: it can be read before it is in the audit log."""
+    lasted_seconds = fleet.expect_end_of_window() or WINDOW_SECONDS
+    assert -EARLY_SECONDS <= lasted_seconds - WINDOW_SECONDS <= LATE_SECONDS
+    assert fleet.written() == fleet.expected
+    return True
 
 
 def replaced(
