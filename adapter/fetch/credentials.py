@@ -25,6 +25,10 @@ class ClusterCredentials:
         cluster = {"Authorization": authorization} if authorization else {}
         return {**cluster, **await self._files.headers()}
 
+    async def renew(self) -> None:
+        """Read the kubeconfig again, or run its credential plugin."""
+        await self._connection.authorization(refused=True)
+
     def tls(self) -> ssl.SSLContext | bool:
         """The cluster's CA, and the client certificate if there is one."""
         return self._connection.tls or True

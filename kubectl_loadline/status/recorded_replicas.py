@@ -82,6 +82,9 @@ class NoCredentials(msgspec.Struct, frozen=True):
         """None."""
         return {}
 
+    async def renew(self) -> None:
+        """There are none."""
+
     def tls(self) -> ssl.SSLContext | bool:
         """By the system's CA certificates."""
         return False if self._is_forwarded else _system_context()

@@ -85,6 +85,10 @@ class Credentials(Protocol):
         """The headers that authenticate the program."""
         ...
 
+    async def renew(self) -> None:
+        """Prometheus responded with 401: `headers` are others from now on, if that is possible."""
+        ...
+
     def tls(self) -> ssl.SSLContext | bool:
         """The context of the next connection; True for the system's CA certificates, False to verify nothing."""
         ...
@@ -136,6 +140,9 @@ class FileCredentials:
         if self._username:
             return self._basic(self._username, "")
         return {}
+
+    async def renew(self) -> None:
+        """The files are the newest ones already."""
 
     def _basic(self, user: str, password: str) -> Mapping[str, str]:
         if self._password:

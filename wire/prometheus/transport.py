@@ -5,6 +5,7 @@ user and parameters, and credentials are never shown.
 """
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from http import HTTPStatus
@@ -40,6 +41,16 @@ class NoAnswer(Exception):
         self.cause = cause
         self.retryable = retryable
         self.quotes = quotes
+
+
+class _Unauthenticated(NoAnswer):
+    """The server does not accept what was sent: headers, and a context with a client certificate."""
+
+    def __init__(
+        self, refusal: NoAnswer, sent: tuple[Mapping[str, str], ssl.SSLContext | bool]
+    ) -> None:
+        super().__init__(refusal.cause, retryable=refusal.retryable, quotes=refusal.quotes)
+        self.sent = sent
 
 
 class Transport:
@@ -95,6 +106,12 @@ class Transport:
                 except ClosedBeforeResponse:
                     # Mostly an idle connection that the server closed as the request was on its way: once more, on another.
                     await self._exchange(path, encoded, take, compressed, posted)
+                except _Unauthenticated as refusal:
+                    await self._credentials.renew()
+                    newest = await self._credentials.headers(), self._credentials.tls()
+                    if newest == refusal.sent:
+                        raise
+                    await self._exchange(path, encoded, take, compressed, posted)
         except aiohttp.ServerTimeoutError as error:
             cause = f"{self._address.base}: no connection within {self._connect_seconds:g} s"
             raise NoAnswer(cause) from error
@@ -142,7 +159,8 @@ class Transport:
         posted: bool,
     ) -> None:
         in_url = [self._address.parameters] if self._address.parameters else []
-        headers = _with_credentials(self._headers, await self._credentials.headers())
+        credentials = await self._credentials.headers()
+        headers = _with_credentials(self._headers, credentials)
         tls = self._credentials.tls()
         route = self._credentials.route()
         # Another server must not receive what is for this one.
@@ -171,7 +189,10 @@ class Transport:
             if posted and response.method != "POST":
                 raise NoAnswer(_lost_body(self._address.base, response))
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-                raise await self._refusal(response)
+                refusal = await self._refusal(response)
+                if response.status == HTTPStatus.UNAUTHORIZED:
+                    raise _Unauthenticated(refusal, (credentials, tls))
+                raise refusal
             async for piece in response.content.iter_chunked(PIECE_BYTES):
                 await take(piece)
 

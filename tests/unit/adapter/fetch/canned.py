@@ -71,6 +71,10 @@ class CannedServer:
         self.may_answer.set()
         await server.wait_closed()
 
+    def response(self, request: Requested) -> bytes | None:
+        """What this request is answered with."""
+        return self.says
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await self._respond(reader, writer)
@@ -82,7 +86,8 @@ class CannedServer:
     async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         length = int(head.lower().partition("content-length: ")[2].partition("\r\n")[0] or 0)
-        self.requested.append(Requested(head, (await reader.readexactly(length)).decode()))
+        request = Requested(head, (await reader.readexactly(length)).decode())
+        self.requested.append(request)
         self.at_once += 1
         self.at_once_max = max(self.at_once, self.at_once_max)
         if self.at_once >= self.filled_at:
@@ -90,9 +95,9 @@ class CannedServer:
         await self.may_answer.wait()
         if self.hangs_up_first:
             self.hangs_up_first = False
-        elif self.says is None:
+        elif (response := self.response(request)) is None:
             await reader.read()  # Until the other end has had enough.
         else:
-            writer.write(self.says)
+            writer.write(response)
             await writer.drain()
         self.at_once -= 1
