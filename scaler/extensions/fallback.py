@@ -6,6 +6,7 @@ replaces the value of the metric; here it begins after a time, and replaces the 
 
 import zlib
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -25,6 +26,10 @@ from wire.api.quantity import format_milli
 
 # The CRD's default.
 FAILURE_DURATION_SECONDS = 180.0
+SAME_SHARE: Final = 0.1
+"""A last value is stored again when it has changed by more, as the value in the status is."""
+STORED_AGAIN_SECONDS: Final = 600.0
+"""A last value that does not change is stored again after this time: after a restart, it may be older by as much."""
 
 
 class MetricRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -96,8 +101,11 @@ class Fallback(Extension[bool, Records]):
         draft.add(_remark(draft.signals, results))
 
     def restores_alike(self, stored: Records | None, newer: Records | None) -> bool:
-        """The last value of a metric counts only while it fails, so it need not be stored each time it is measured."""
-        return _failing(stored or ()) == _failing(newer or ())
+        """Whether a failure lasts equally long, and one that begins during a restart has nearly the same last value."""
+        known = {(each.name, each.source): each for each in stored or ()}
+        return _failing(stored or ()) == _failing(newer or ()) and all(
+            _has_last_value_of(known.get((each.name, each.source)), each) for each in newer or ()
+        )
 
 
 def _not_known_to_fail(records: Records) -> Records:
@@ -231,6 +239,20 @@ def _failing(records: Records) -> dict[tuple[str, str], tuple[int | None, ...]]:
         for each in records
         if each.failing_since_unix_seconds is not None
     }
+
+
+def _has_last_value_of(stored: MetricRecord | None, newer: MetricRecord) -> bool:
+    """A value that changes by less is not stored each time that it is measured: it only counts while its metric fails."""
+    value, at = newer.last_value_milli, newer.measured_at_unix_seconds
+    if value is None or at is None:
+        return True
+    if stored is None or stored.last_value_milli is None or stored.measured_at_unix_seconds is None:
+        return False
+    change_milli = abs(value - stored.last_value_milli)
+    return (
+        change_milli <= SAME_SHARE * max(abs(value), abs(stored.last_value_milli))
+        and at - stored.measured_at_unix_seconds <= STORED_AGAIN_SECONDS
+    )
 
 
 def _whole(seconds: float | None) -> int | None:

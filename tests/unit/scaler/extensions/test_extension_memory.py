@@ -17,7 +17,17 @@ from scaler.extensions.fallback import MetricRecord
 from scaler.extensions.panic import Panicking, PanicState
 from tests.unit.scaler.objects import NOW, autoscaler, few_examples, spec
 
-HEALTHY = MetricRecord(name="queue", last_value_milli=7, measured_at_unix_seconds=NOW - 1)
+
+
+def measured(value_milli, *, after_seconds=0):
+    return MetricRecord(
+        name="queue",
+        last_value_milli=value_milli,
+        measured_at_unix_seconds=NOW - 700 + after_seconds,
+    )
+
+
+HEALTHY = measured(100)
 FAILING = msgspec.structs.replace(HEALTHY, failing_since_unix_seconds=NOW - 60)
 
 
@@ -110,7 +120,15 @@ def test_an_age_differs_by_no_more_than_the_clocks(age_seconds, ahead_seconds):
     ("stored", "now", "alike"),
     [
         pytest.param(Memory(), Memory(), True, id="nothing"),
-        pytest.param(Memory(), memory(HEALTHY), True, id="a value of a healthy metric"),
+        pytest.param(Memory(), memory(HEALTHY), False, id="the first last value"),
+        pytest.param(memory(HEALTHY), memory(measured(108, after_seconds=590)), True, id="another"),
+        pytest.param(memory(HEALTHY), memory(measured(112)), False, id="one that is larger"),
+        pytest.param(memory(HEALTHY), memory(measured(89)), False, id="one that is smaller"),
+        pytest.param(
+            memory(HEALTHY), memory(measured(100, after_seconds=601)), False, id="ten minutes"
+        ),
+        pytest.param(memory(measured(0)), memory(measured(0)), True, id="zero"),
+        pytest.param(memory(measured(0)), memory(measured(1)), False, id="more than zero"),
         pytest.param(memory(HEALTHY), memory(FAILING), False, id="a failure begins"),
         pytest.param(memory(FAILING), memory(FAILING), True, id="a failure lasts"),
         pytest.param(memory(FAILING), memory(HEALTHY), False, id="a failure ends"),
