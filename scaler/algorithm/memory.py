@@ -9,7 +9,7 @@ from scaler.api.history import History, Remembered
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the replicas that was written, or may have been: then it is not `confirmed`."""
+    """A change of the replicas that was written. It is not `confirmed` if its write got no answer: it may not have been applied."""
 
     before: int
     after: int
@@ -17,18 +17,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: bool = True
 
 
-class UnconfirmedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A write of the scale that got no answer, so it is not known whether it was applied."""
-
-    before: int
-    after: int
-    sent_at_unix_seconds: float
-
-
 class Memory(Remembered, frozen=True, kw_only=True):
     """The memory of this process."""
 
-    unconfirmed: UnconfirmedChange | None = None
+    unconfirmed: Change | None = None
     states: Mapping[str, Any] = {}
     """The states of extensions, by their names."""
 
@@ -44,7 +36,7 @@ class StoredMemory(msgspec.Struct, frozen=True, kw_only=True):
 
     history: History = History()
     known_replicas: tuple[int, ...] = ()
-    unconfirmed: UnconfirmedChange | None = None
+    unconfirmed: Change | None = None
 
 
 AnyMemory = Memory | StoredMemory

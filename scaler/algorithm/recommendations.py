@@ -9,7 +9,7 @@ import math
 
 import msgspec
 
-from scaler.algorithm.memory import Change, Memory, UnconfirmedChange
+from scaler.algorithm.memory import Change, Memory
 from scaler.algorithm.policy import BehaviorRules, Policy, Rules
 from scaler.api.history import Recommendation, ScaleEvent
 
@@ -78,10 +78,7 @@ def with_scale_event(
 def with_change(memory: Memory, behavior: BehaviorRules | None, change: Change) -> Memory:
     """The memory after a write of the scale. Only policies need scale events, so they are kept only with `behavior`."""
     if not change.confirmed:
-        unconfirmed = UnconfirmedChange(
-            before=change.before, after=change.after, sent_at_unix_seconds=change.at_unix_seconds
-        )
-        return msgspec.structs.replace(memory, unconfirmed=unconfirmed)
+        return msgspec.structs.replace(memory, unconfirmed=change)
     if memory.unconfirmed is not None:
         memory = msgspec.structs.replace(memory, unconfirmed=None)
     if behavior is None:

@@ -15,7 +15,7 @@ from scaler.algorithm.history import (
     stored_state,
     with_states,
 )
-from scaler.algorithm.memory import AnyMemory, Change, Memory, StoredMemory, remembered
+from scaler.algorithm.memory import AnyMemory, Memory, StoredMemory, remembered
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.recommendations import seeded, with_scale_event, with_step
@@ -156,8 +156,7 @@ def confirmed(memory: Memory, policy: Policy, parts: Sequence[Part], *, replicas
         return memory
     if replicas != change.after:
         return msgspec.structs.replace(memory, unconfirmed=None)
-    at = change.sent_at_unix_seconds
-    written = Change(before=change.before, after=change.after, at_unix_seconds=at)
+    written = msgspec.structs.replace(change, confirmed=True)
     return changed_with_states(memory, policy, parts, written)
 
 

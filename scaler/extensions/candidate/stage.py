@@ -122,7 +122,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
             state = CandidateState(hash=rules.hash, memory=memory)
         before: AnyMemory = state.memory
         if state.stored is not None:
-            before = StoredMemory(history=state.stored, known_replicas=known_replicas or ())
+            before = msgspec.structs.replace(state.stored, known_replicas=known_replicas or ())
         memory = resumed(
             before,
             rules.policy,
@@ -232,9 +232,12 @@ class Candidate(Extension[CandidateRules, CandidateState]):
     def changed(
         self, rules: CandidateRules, state: CandidateState | None, change: Change
     ) -> CandidateState | None:
-        """The policies of a candidate count every change of the replicas, too."""
+        """The policies of a candidate count every change of the replicas, too, also one that is known before `begin`."""
         if state is None:
             return None
+        if state.stored is not None:
+            stored = msgspec.structs.replace(state.stored, unconfirmed=change)
+            return msgspec.structs.replace(state, stored=stored)
         memory = changed_with_states(state.memory, rules.policy, self._parts(rules), change)
         return msgspec.structs.replace(state, memory=memory)
 
@@ -264,13 +267,17 @@ class Candidate(Extension[CandidateRules, CandidateState]):
 
     def stored(self, state: CandidateState) -> StoredCandidate:
         """With the memory of its decisions."""
-        history = state.stored or history_of(state.memory, self._deciding)
+        history = (
+            history_of(state.memory, self._deciding)
+            if state.stored is None
+            else state.stored.history
+        )
         return StoredCandidate(**fields_of(Trial, state), **fields_of(History, history))
 
     def restored(self, stored: StoredCandidate, now_unix_seconds: float) -> CandidateState:
         """Its memory is a stored one until `begin`."""
         trial = past_times(Trial(**fields_of(Trial, stored)), now_unix_seconds)
-        return CandidateState(**fields_of(Trial, trial), stored=stored)
+        return CandidateState(**fields_of(Trial, trial), stored=StoredMemory(history=stored))
 
     def shifted(self, state: CandidateState, seconds: float) -> CandidateState:
         """The same ages, also of its decisions."""

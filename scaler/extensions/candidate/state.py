@@ -2,7 +2,7 @@
 
 import msgspec
 
-from scaler.algorithm.memory import Memory
+from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.api.history import History
 
 # How much of a step may be held again after a restart.
@@ -32,7 +32,7 @@ class CandidateState(Trial, frozen=True, kw_only=True):
     """With the memory of its decisions, or what another process stored of that, which `begin` continues."""
 
     memory: Memory = Memory()
-    stored: History | None = None
+    stored: StoredMemory | None = None
 
 
 class StoredCandidate(History, frozen=True, kw_only=True):

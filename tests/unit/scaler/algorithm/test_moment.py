@@ -5,7 +5,7 @@ import math
 import msgspec
 import pytest
 
-from scaler.algorithm.memory import Memory, UnconfirmedChange
+from scaler.algorithm.memory import Change, Memory
 from scaler.algorithm.moment import ROUNDING_SECONDS, Moment
 from scaler.algorithm.observed import Pod
 from scaler.algorithm.readings import ExternalValues, Reading
@@ -121,7 +121,7 @@ def test_a_decision_on_cpu_holds_until_a_pod_is_initialized():
         pytest.param(
             msgspec.structs.replace(
                 STEADY,
-                unconfirmed=UnconfirmedChange(before=3, after=4, sent_at_unix_seconds=NOW - 15),
+                unconfirmed=Change(before=3, after=4, at_unix_seconds=NOW - 15, confirmed=False),
             ),
             id="a write is not confirmed",
         ),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.algorithm.history import history_of
-from scaler.algorithm.memory import Memory, StoredMemory, UnconfirmedChange
+from scaler.algorithm.memory import Change, Memory, StoredMemory
 from scaler.api.autoscaler import AutoscalerStatus, Condition
 from scaler.api.history import History, Recommendation, ScaleEvent
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
@@ -78,7 +78,7 @@ def test_after_a_rescale_a_stored_memory_knows_only_the_count_that_was_set():
 
 def test_a_change_without_a_confirmation_is_not_stored():
     """The next process finds it by the count."""
-    change = UnconfirmedChange(before=2, after=5, sent_at_unix_seconds=1.0)
+    change = Change(before=2, after=5, at_unix_seconds=1.0, confirmed=False)
     assert b"unconfirmed" not in status_body(
         autoscaler(spec()),
         AutoscalerStatus(),

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.algorithm.decision import NotNeeded, Rescaled
+from scaler.algorithm.decision import NotNeeded, Rescaled, RescaleFailed
 from scaler.algorithm.history import history_of
 from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.observed import ScaleView
 from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import ExternalValues, MetricFailed
-from scaler.algorithm.restart import restores_alike
+from scaler.algorithm.restart import as_stored, restores_alike
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import memory_after_refusal, settle
 from scaler.algorithm.why import explain
@@ -192,6 +192,22 @@ def test_a_rescale_counts_for_the_policies_of_both():
     assert first.desired_replicas == 14
     memory = settle(first, Rescaled(), NOW).memory
     assert decision(of, 200, replicas=14, memory=memory, now=NOW + 15).desired_replicas == 14
+
+
+def test_a_write_without_a_response_counts_for_the_policies_of_both_after_a_time_without_reconciles():
+    behavior = Behavior(scale_up=rules(at_most("Pods", 4, 60)), scale_down=rules())
+    of = trial(of=spec(behavior=behavior), weight=100, behavior=behavior)
+    first = decision(of, 200, replicas=10, memory=recommended((10, 900)))
+    assert first.desired_replicas == 14
+    memory = settle(first, RescaleFailed("no response", may_be_applied=True), NOW).memory
+    stored = as_stored(memory, EXTENSIONS, 10)
+    later = decision(of, 200, replicas=14, memory=stored, now=NOW + 15).memory
+    (of_spec,), (of_candidate,) = (
+        later.scale_up_events,
+        later.states["candidate"].memory.scale_up_events,
+    )
+    assert of_spec == of_candidate
+    assert of_spec.replica_change == 4
 
 
 def test_a_trial_survives_a_restart():

@@ -18,7 +18,6 @@ from scaler.extensions.panic import Panicking, PanicState
 from tests.unit.scaler.objects import NOW, autoscaler, few_examples, spec
 
 
-
 def measured(value_milli, *, after_seconds=0):
     return MetricRecord(
         name="queue",

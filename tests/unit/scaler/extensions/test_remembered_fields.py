@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from scaler.algorithm.history import history_of, state_of
-from scaler.algorithm.memory import Memory, StoredMemory, UnconfirmedChange
+from scaler.algorithm.memory import Change, Memory, StoredMemory
 from scaler.algorithm.restart import restored, restores_alike, shifted
 from scaler.api.history import History, ScaleEvent
 from scaler.extensions import EXTENSIONS
@@ -36,7 +36,7 @@ FIELDS = {
     "scale_up_events": (ScaleEvent(replica_change=2, happened_at_unix_seconds=PAST),),
     "scale_down_events": (ScaleEvent(replica_change=3, happened_at_unix_seconds=PAST),),
     "scaled_to_zero": True,
-    "unconfirmed": UnconfirmedChange(before=2, after=4, sent_at_unix_seconds=PAST),
+    "unconfirmed": Change(before=2, after=4, at_unix_seconds=PAST, confirmed=False),
     "states": STATES,
 }
 NOT_STORED = {"unconfirmed": "the next process finds the change by the count"}
@@ -81,8 +81,7 @@ def test_a_restart_keeps_a_field(name):
 def test_a_restart_keeps_the_state_of_an_extension(extension):
     found = state_of(stored_and_read(Memory(states=STATES)), extension, NOW)
     if isinstance(found, CandidateState):
-        memory = StoredMemory(history=found.stored)
-        assert restores_alike(memory, DECISIONS, EXTENSIONS)
+        assert restores_alike(found.stored, DECISIONS, EXTENSIONS)
         found = msgspec.structs.replace(found, stored=None, memory=DECISIONS)
     assert found == STATES[extension.name]
 
