@@ -29,6 +29,7 @@ from kubectl_loadline.commands.backtest.options import (
     start_up,
 )
 from kubectl_loadline.commands.suggest.recorded_series import query_of, recorded_series
+from kubectl_loadline.recorded_series.files import write_csv
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import sends_credentials
 from kubectl_loadline.recorded_series.prometheus import SCRAPE_SECONDS_MAX, SeriesUnavailable
@@ -75,7 +76,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _suggest(given: argparse.Namespace) -> int:
-    keep_inputs([given.workload, *map(file_of, given.history)], {"--rules": given.rules})
+    keep_inputs(
+        [given.workload, *map(file_of, given.history)],
+        {"--rules": given.rules, "--save-history": given.save_history},
+    )
     try:
         if given.workload is not None:
             workload = read_workload(given.workload, namespace=given.namespace)
@@ -103,6 +107,8 @@ async def _suggest(given: argparse.Namespace) -> int:
 
 def proposed(given: argparse.Namespace, workload: FoundWorkload, history: RecordedSeries) -> int:
     """Search, and print. Raises `NothingProposed`, and OSError for a file."""
+    if given.save_history:
+        write_csv(given.save_history, history.recording.series)
     suggestion = suggestion_of(given, workload, history)
     if given.rules is not None and suggestion.rules:
         given.rules.write_text(as_yaml(suggestion.rules), "utf-8")

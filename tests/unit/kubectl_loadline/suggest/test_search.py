@@ -15,6 +15,7 @@ from kubectl_loadline.backtest.recording import Recording
 from kubectl_loadline.backtest.series import Series
 from kubectl_loadline.cluster.workloads import workload_of
 from kubectl_loadline.commands.suggest.command import main
+from kubectl_loadline.recorded_series.files import read_csv
 from kubectl_loadline.suggest.knee import full_load
 from kubectl_loadline.suggest.proposal import (
     FAST_UP,
@@ -206,6 +207,15 @@ def test_a_workload_is_written_as_for_kubectl():
     assert workload_of("sts/db", "shop").kind == "StatefulSet"
     with pytest.raises(ValueError, match="'web' is not a workload: write deployment/NAME"):
         workload_of("web", "shop")
+
+
+def test_the_history_is_saved_also_if_nothing_can_be_proposed_from_it(files):
+    rows = [f"{60 * minute},5,2" for minute in range(1, 100)]
+    history, saved = files / "web.csv", files / "saved.csv"
+    history.write_text("\n".join(["time,requests,replicas", *rows]))
+    arguments = [f"--workload={files / 'web.yaml'}", f"--history={history}"]
+    assert main([*arguments, f"--save-history={saved}"]) == 3
+    assert read_csv(saved) == read_csv(history)
 
 
 def test_without_a_usable_series_nothing_is_proposed(files, capsys):
