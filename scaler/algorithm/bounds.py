@@ -9,14 +9,26 @@ TOO_MANY_REPLICAS = "TooManyReplicas"
 TOO_FEW_REPLICAS = "TooFewReplicas"
 DESIRED_WITHIN_RANGE = "DesiredWithinRange"
 
-# Without `behavior`, one reconcile may double the count, or reach four.
+# Without `behavior`, the reconciles of one period may double the count, or reach four.
 _SCALE_UP_LIMIT_FACTOR = 2.0
 _SCALE_UP_LIMIT_MINIMUM = 4.0
 
 
-def bound(desired: int, *, current: int, min_replicas: int, max_replicas: int) -> Bound:
-    """Without `behavior`: the minimum takes precedence over everything, also over the rate."""
-    limit = float_to_int32(max(_SCALE_UP_LIMIT_FACTOR * float(current), _SCALE_UP_LIMIT_MINIMUM))
+def bound(
+    desired: int,
+    *,
+    current: int,
+    min_replicas: int,
+    max_replicas: int,
+    period_replicas: int | None = None,
+) -> Bound:
+    """Without `behavior`: the minimum takes precedence over everything, also over the rate.
+
+    `period_replicas`: the count at the beginning of the period, for one more reconcile in the same period; None for the first one.
+    """
+    base = current if period_replicas is None else min(current, period_replicas)
+    rate_limit = max(_SCALE_UP_LIMIT_FACTOR * float(base), _SCALE_UP_LIMIT_MINIMUM)
+    limit = max(float_to_int32(rate_limit), current if base < current else 0)
     highest, reason = min(max_replicas, limit), TOO_MANY_REPLICAS
     if max_replicas > limit:
         reason = SCALE_UP_LIMIT

@@ -34,7 +34,12 @@ def compute(turn: Turn, signals: Sequence[Signal]) -> Draft:
     for part in turn.parts:
         part.extension.stabilized(part.rules, draft)
     draft.bound = bounded(
-        turn.memory, turn.policy, turn.moment, current=turn.current_replicas, desired=draft.replicas
+        turn.memory,
+        turn.policy,
+        turn.moment,
+        current=turn.current_replicas,
+        desired=draft.replicas,
+        period_replicas=turn.period_replicas,
     )
     draft.replicas = draft.bound.after
     for part in turn.parts:

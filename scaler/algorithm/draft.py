@@ -43,6 +43,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """See `Observed.inputs`."""
     outdated: str | None = None
     """See `Observed.outdated`."""
+    period_replicas: int | None = None
+    """See `Observed.period_replicas`."""
     was_scaled_to_zero: bool = False
     """Whether it was the controller that scaled to zero, so that it may leave zero again."""
     matching_pods: tuple[Pod, ...] = ()

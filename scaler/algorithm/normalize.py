@@ -31,12 +31,26 @@ def stabilized(
     )
 
 
-def bounded(memory: Memory, policy: Policy, moment: Moment, *, current: int, desired: int) -> Bound:
-    """What rates and bounds allow."""
+def bounded(
+    memory: Memory,
+    policy: Policy,
+    moment: Moment,
+    *,
+    current: int,
+    desired: int,
+    period_replicas: int | None = None,
+) -> Bound:
+    """What rates and bounds allow. `period_replicas`: as in `bound`."""
     behavior = policy.behavior
     low, high = policy.min_replicas, policy.max_replicas
     if behavior is None:
-        return bound(desired, current=current, min_replicas=low, max_replicas=high)
+        return bound(
+            desired,
+            current=current,
+            min_replicas=low,
+            max_replicas=high,
+            period_replicas=period_replicas,
+        )
     rate: Rate | None = None
     if desired > current:
         rate = scale_up_rate(

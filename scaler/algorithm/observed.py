@@ -149,6 +149,9 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """Why the cached objects may be out of date, so that nothing may be scaled down; None while they are not."""
     inputs: Mapping[str, Any] = {}
     """What was read for extensions, by their names."""
+    period_replicas: int | None = None
+    """The count at the beginning of the period, for a reconcile that was brought forward: without `behavior`, what one period may
+    add counts from it. None for any other reconcile."""
 
 
 class TargetPods(msgspec.Struct, frozen=True, kw_only=True):

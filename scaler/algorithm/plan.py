@@ -100,6 +100,7 @@ def _turn(
         conditions=conditions.as_tuple(),
         inputs=observed.inputs,
         outdated=observed.outdated,
+        period_replicas=observed.period_replicas,
         was_scaled_to_zero=by_controller,
     )
     known_replicas = before.known_replicas if isinstance(before, StoredMemory) else None

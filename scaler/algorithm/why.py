@@ -328,7 +328,7 @@ def rate_sentence(rate: Rate) -> str:
     if rate.select_policy == "Disabled":
         return f"scaling {rate.direction} is disabled in spec.behavior"
     if not rate.policies:
-        return f"without spec.behavior, one step may double the count or reach 4: the limit is {rate.limit}"
+        return f"without spec.behavior, one period may double the count or reach 4: the limit is {rate.limit}"
     policies = "; ".join(_policy(each, rate.direction) for each in rate.policies)
     chosen = f" ({rate.select_policy} of them)" if len(rate.policies) > 1 else ""
     return f"{policies}: the limit{chosen} is {rate.limit}"

@@ -96,6 +96,10 @@ class Controller:
             self._telemetry.brought_forward_total.inc()
             self._changed.set()
 
+    def is_brought_forward(self, key: str) -> bool:
+        """Whether it is being reconciled only because it was brought forward."""
+        return self._queue.is_brought_forward(key)
+
     async def scales_first(self, key: str) -> None:
         """The reconcile of this key has written a scale: before it goes on, the others of the same burst write theirs.
 

@@ -1,6 +1,5 @@
 """Makes decisions from what is observed and measured, and says whether the same inputs would lead to the last one again."""
 
-import math
 from collections.abc import Callable
 
 import msgspec
@@ -21,7 +20,7 @@ from scaler.control.dependencies import Dependencies
 from scaler.control.last_decision import LastDecision, Measured
 from scaler.control.left_zeros import LeftZeros
 from scaler.control.memories import Memories
-from scaler.control.record import Record
+from scaler.control.record import PeriodStart, Record
 from wire.api.labels import NOTHING, Selector
 
 
@@ -50,17 +49,16 @@ class Decisions:
 
     async def make(
         self,
+        record: Record,
         autoscaler: Autoscaler,
         target: TargetScale | ScaleUnavailable,
         memory: AnyMemory,
         now: Callable[[], float],
         measured: Measured | None = None,
-        *,
-        since_seconds: float = -math.inf,
     ) -> LastDecision:
         """Decide. The metrics are read, unless those of the same pods have just been `measured`. `now` in Unix seconds.
 
-        No response is used that was requested or confirmed before `since_seconds`, by the monotonic clock.
+        No response is used that was requested or confirmed before the last write of the scale.
         """
         observed = Observed(
             autoscaler=autoscaler,
@@ -69,6 +67,7 @@ class Decisions:
             rivals=self._rivals(autoscaler),
             has_left_zero=self._left_zeros.has(target),
             inputs=self._with.inputs(autoscaler),
+            period_replicas=self._period_replicas(record, autoscaler, target),
         )
         planned = plan(observed, memory, self.settings, now())
         if isinstance(planned, Decision):
@@ -77,7 +76,7 @@ class Decisions:
             return LastDecision(
                 decision=refused(planned), memory=memory, target=target, observed=observed
             )
-        measured = await self._measured(planned, target, measured, since_seconds)
+        measured = await self._measured(planned, target, measured, record.scaled_at_seconds)
         return LastDecision(
             decision=decide(planned, measured.pods, measured.readings, now()),
             memory=memory,
@@ -89,50 +88,81 @@ class Decisions:
     def repeat(self, record: Record) -> LastDecision | None:
         """Make the last decision again, if it is the same without sending a request; None if it may not be."""
         last = record.decision
-        if last is None:
+        if last is None or not last.repeats:
             return None
         # Whether a request is needed is found out faster than whether anything else has changed.
         reads = last.measured.reads if last.measured is not None else None
         shared = reads.shared_as(last.readings) if reads is not None else None
-        if (reads is not None and shared is None) or not self._is_unchanged(last, record):
+        if (reads is not None and shared is None) or not self._would_repeat(last, record):
             return None
         if reads is not None and shared is not None:
             reads.count(shared)
+        self._period_replicas(record, last.autoscaler, last.target)
         return last
 
     def unchanged(self, record: Record) -> LastDecision | None:
         """The last decision, if it would be made again with the same readings."""
         last = record.decision
-        return last if last is not None and self._is_unchanged(last, record) else None
+        return last if last is not None and self._would_repeat(last, record) else None
 
     def holds(self, record: Record, measured: Measured | None) -> bool:
         """Whether the last decision would be made again now, with what was measured again."""
         last = self.unchanged(record)
         readings = measured.readings if measured is not None else ()
-        return last is not None and readings == last.readings
+        if last is None or readings != last.readings:
+            return False
+        self._period_replicas(record, last.autoscaler, last.target)
+        return True
 
     def may_rescale(self, record: Record) -> bool:
-        """Whether the metrics that are known now would lead to another replica count, as far as that is known without a request."""
-        last = self.unchanged(record)
+        """Whether the metrics that are known now would lead to another replica count.
+
+        A metric that would have to be requested counts as it was read last. True if that is not known, or anything else has changed.
+        """
+        last = record.decision
         if last is None or last.measured is None:
             return True
-        readings = last.measured.reads.shared()
-        if readings is None:
+        if last.measured.pods.are_ambiguous:
+            return False
+        if not self._is_unchanged(last, record):
             return True
+        readings = last.measured.reads.known(last.readings)
         if readings == last.readings:
             return False
         kept, now = self._memories.current(record), self._clock.now()
-        planned = plan(last.observed, kept.memory, self.settings, now) if kept else None
+        period_replicas = record.period_replicas(
+            self._clock.monotonic(), self._settings.sync_period_seconds
+        )
+        observed = msgspec.structs.replace(last.observed, period_replicas=period_replicas)
+        planned = plan(observed, kept.memory, self.settings, now) if kept else None
         if not isinstance(planned, Ask):
             return True
         return decide(planned, last.measured.pods, readings, now).rescale
 
+    def _would_repeat(self, last: LastDecision, record: Record) -> bool:
+        """Whether the same readings would lead to the same decision now, and that does nothing."""
+        is_over = self._clock.now() >= last.decision.holds_until_unix_seconds
+        return last.repeats and not is_over and self._is_unchanged(last, record)
+
+    def _period_replicas(
+        self, record: Record, autoscaler: Autoscaler, target: TargetScale | ScaleUnavailable
+    ) -> int | None:
+        """What the target had when the period of this reconcile began; None if it begins with this one."""
+        now_seconds = self._clock.monotonic()
+        found = None
+        if self._with.is_brought_forward(autoscaler.key):
+            # Also with a longer period of its own, an autoscaler may add replicas as often as any other.
+            found = record.period_replicas(now_seconds, self._settings.sync_period_seconds)
+        if found is None and isinstance(target, TargetScale):
+            record.period = PeriodStart(target.view.spec_replicas, now_seconds)
+        return found
+
     def _is_unchanged(self, last: LastDecision, record: Record) -> bool:
+        """Whether it would be made from the same, except for readings and the time."""
         autoscaler, observed, measured = last.autoscaler, last.observed, last.measured
         return (
             self._with.autoscalers.get(autoscaler.key) is autoscaler
             and last.decision.policy.upstream is self.settings.upstream
-            and self._clock.now() < last.decision.holds_until_unix_seconds
             and self._memories.is_current(record)
             and record.scale_of(autoscaler) is last.target
             and not self._with.outdated(autoscaler.metadata.namespace)

@@ -62,6 +62,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Of pods, for `podSelection: Owned`."""
     outdated: Callable[[str], str | None] = lambda _: None
     """Why the cached objects of a namespace may be out of date; None while they are not."""
+    is_brought_forward: Callable[[str], bool] = lambda _: False
+    """Whether the reconcile of an autoscaler began before the end of its period, because a metric has changed."""
     scales_first: Callable[[str], Awaitable[None]] = _at_once
     """After the scale of an autoscaler was written: wait with its status until others are scaled that have to be now."""
     listed_memory: Callable[[Autoscaler], Awaitable[StoredMemory | None]] = _none_listed

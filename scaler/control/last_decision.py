@@ -1,11 +1,13 @@
 """A decision and what it was made from, which is kept while the same inputs lead to it again.
 
 Most reconciles change nothing: neither does anything change that they are made from. Then the decision need not be
-made again. It is kept only if it wrote and reported nothing, so that making it again does nothing either.
+made again. That is so only if it wrote and reported nothing, so that making it again does nothing either. Any other one still
+shows what a changed metric would lead to.
 """
 
 import msgspec
 
+from scaler.algorithm.bounds import SCALE_UP_LIMIT
 from scaler.algorithm.decision import Branch, Decision, Outcome
 from scaler.algorithm.memory import AnyMemory, StoredMemory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
@@ -43,6 +45,8 @@ class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
     target: TargetScale | ScaleUnavailable
     observed: Observed
     measured: Measured | None = None
+    repeats: bool = False
+    """Whether the same readings lead to it again, for as long as it holds, and it does nothing then."""
 
     @property
     def autoscaler(self) -> Autoscaler:
@@ -67,21 +71,32 @@ class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
     def to_keep(
         self, outcome: Outcome, copy: TargetScale | None, now_unix_seconds: float
     ) -> "LastDecision | None":
-        """What to keep after this outcome; None if the next reconcile must decide again. `copy` is the kept Scale."""
+        """What to keep after this outcome; None if it says nothing about the next reconcile. `copy` is the kept Scale."""
         if copy is None or isinstance(self.target, ScaleUnavailable) or self.observed.outdated:
             return None
         if (copy.uid, copy.view) != (self.target.uid, self.target.view):
             return None
-        if self.decision.rescale or not _does_nothing(outcome):
-            return None
         if self.decision.branch not in (Branch.METRICS, Branch.DISABLED):
             return None
-        if self.decision.holds_until_unix_seconds <= now_unix_seconds:
-            return None
+        repeats = self._does_nothing_again(outcome, now_unix_seconds)
+        return msgspec.structs.replace(self, target=copy, repeats=repeats)
+
+    def _does_nothing_again(self, outcome: Outcome, now_unix_seconds: float) -> bool:
         before = self.memory
-        if isinstance(before, StoredMemory) or not only_continues(before, self.decision.memory):
-            return None
-        return msgspec.structs.replace(self, target=copy)
+        return (
+            not self.decision.rescale
+            and _does_nothing(outcome)
+            and self.decision.holds_until_unix_seconds > now_unix_seconds
+            and not isinstance(before, StoredMemory)
+            and only_continues(before, self.decision.memory)
+            # The next period may add as many replicas again.
+            and (self.observed.period_replicas is None or not _is_rate_limited(outcome))
+        )
+
+
+def _is_rate_limited(outcome: Outcome) -> bool:
+    bound = outcome.derivation.bound
+    return bound is not None and bound.reason == SCALE_UP_LIMIT
 
 
 def _does_nothing(outcome: Outcome) -> bool:

@@ -322,9 +322,7 @@ class Reconciler:
     ) -> LastDecision:
         if log.isEnabledFor(logging.DEBUG) and isinstance(target, TargetScale):
             _log_replicas(autoscaler, target)
-        made = await self._decisions.make(
-            autoscaler, target, memory, now, measured, since_seconds=record.scaled_at_seconds
-        )
+        made = await self._decisions.make(record, autoscaler, target, memory, now, measured)
         if made.measured is not None:
             self._count_metrics(made, made.measured.timed_readings)
         return made

@@ -44,6 +44,13 @@ class Continued(msgspec.Struct, frozen=True):
     window_seconds: float
 
 
+class PeriodStart(msgspec.Struct, frozen=True):
+    """What the target had when a period began, and when that was, by the monotonic clock."""
+
+    replicas: int
+    began_seconds: float
+
+
 class Record(msgspec.Struct, kw_only=True):
     """One autoscaler, identified by its uid: one that was deleted and created again has another record."""
 
@@ -65,6 +72,8 @@ class Record(msgspec.Struct, kw_only=True):
     """How the last decision was computed, and when it was made again without computing it."""
     repeated_at_unix_seconds: float | None = None
     desired_replicas: int | None = None
+    period: PeriodStart | None = None
+    """None before the first reconcile that has read the Scale."""
     has_failed: bool = False
     """A metric failed in the last reconcile, or something else that may be over soon."""
     scaled_at_seconds: float = -math.inf
@@ -79,6 +88,13 @@ class Record(msgspec.Struct, kw_only=True):
     def scale_of(self, autoscaler: Autoscaler) -> TargetScale | None:
         """The copy of the Scale, the same object each time; None if the target may have changed since it was read."""
         return self.scale.current(autoscaler) if self.scale is not None else None
+
+    def period_replicas(self, now_seconds: float, period_seconds: float) -> int | None:
+        """What the target had when the period began; None if it is over."""
+        start = self.period
+        if start is None or now_seconds >= start.began_seconds + period_seconds:
+            return None
+        return start.replicas
 
     def forget_replicas(self, now_seconds: float) -> None:
         """Before a write of the scale, at this time of the monotonic clock: the copy is outdated, and metrics from before it, too."""

@@ -31,6 +31,7 @@ class _Entry:
         "began_seconds",
         "brings_forward",
         "due_seconds",
+        "is_brought_forward",
         "is_due_again",
         "is_processed",
         "is_removed",
@@ -46,6 +47,8 @@ class _Entry:
         self.began_seconds = -math.inf
         self.is_processed = False
         self.is_removed = False
+        # It is due earlier for once, because of a changed metric, and nothing else makes it due.
+        self.is_brought_forward = False
         # To be brought forward when it has been processed.
         self.brings_forward = False
         # To be processed again at once.
@@ -94,6 +97,7 @@ class WorkQueue:
         phase_seconds = zlib.crc32(uid.encode()) / 2**32 * period
         wait_seconds = (phase_seconds - now_seconds) % period or period
         entry.regular_due_seconds = None
+        entry.is_brought_forward = False
         if within_seconds < period:
             entry.regular_due_seconds = now_seconds + wait_seconds
             wait_seconds *= within_seconds / period
@@ -111,6 +115,10 @@ class WorkQueue:
         entry = self._entries[key]
         entry.is_processed = True
         entry.began_seconds = now_seconds
+        if entry.regular_due_seconds is not None:
+            pause_seconds = PAUSE_PERIODS_MIN * self._period_of(entry)
+            # Otherwise it takes the place of the regular one, which is skipped.
+            entry.is_brought_forward &= now_seconds + pause_seconds < entry.regular_due_seconds
         return key, due_seconds
 
     def bring_forward(self, key: str, now_seconds: float) -> bool:
@@ -127,8 +135,14 @@ class WorkQueue:
         earliest_seconds = max(now_seconds, entry.began_seconds + FORWARD_SECONDS_MIN)
         if entry.due_seconds <= earliest_seconds:
             return False
+        entry.is_brought_forward = True
         self._set_due_once(key, entry, earliest_seconds)
         return True
+
+    def is_brought_forward(self, key: str) -> bool:
+        """Whether the key is processed only because it was brought forward."""
+        entry = self._entries.get(key)
+        return entry is not None and entry.is_brought_forward
 
     def make_due(self, key: str, now_seconds: float) -> None:
         """Make a key due now, or again once it has been processed; later ones keep their times."""
@@ -137,7 +151,9 @@ class WorkQueue:
             return
         if entry.is_processed:
             entry.is_due_again = True
-        elif entry.due_seconds > now_seconds:
+            return
+        entry.is_brought_forward = False
+        if entry.due_seconds > now_seconds:
             self._set_due_once(key, entry, now_seconds)
 
     def done(
@@ -153,7 +169,7 @@ class WorkQueue:
         if not requeue or entry.is_removed:
             del self._entries[key]
             return
-        entry.is_processed = False
+        entry.is_processed = entry.is_brought_forward = False
         period = self._period_of(entry)
         due_seconds = entry.due_seconds
         if entry.regular_due_seconds is not None:

@@ -181,6 +181,7 @@ class Scaler:
             telemetry=self._telemetry,
             outdated=self._watches.outdated,
             # The controller is made after the reconciler, which it runs.
+            is_brought_forward=lambda key: self._controller.is_brought_forward(key),
             scales_first=lambda key: self._controller.scales_first(key),
             listed_memory=self._targets.initial_lists.memory,
             memory_store=self._store,

@@ -226,15 +226,15 @@ class FakeReads:
 
     def shared_as(self, readings: tuple[Reading, ...]) -> dict[str, str] | None:
         """Something, if the next readings are shared and equal."""
-        return {} if self.shared() == readings else None
+        return {} if self._measurements.are_shared and self.known(()) == readings else None
 
     def count(self, found: dict[str, str]) -> None:
         """Not counted."""
 
-    def shared(self) -> tuple[Reading, ...] | None:
-        """Nothing, unless `are_shared`."""
+    def known(self, readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
+        """The next readings while `are_shared`, otherwise these."""
         if not self._measurements.are_shared:
-            return None
+            return readings
         return tuple(each.reading for each in self._read_next())
 
     async def read(self) -> tuple[TimedReading, ...]:

@@ -225,34 +225,36 @@ class MetricReads:
         self._deadline_seconds = deadline_seconds
         self._monotonic = monotonic
 
-    def shared(self) -> tuple[Reading, ...] | None:
-        """The readings of all metrics, if they need no request; None if a request has to be sent or is in flight."""
-        found = self._shared()
-        return None if found is None else self._readings(found)
+    def known(self, readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
+        """The readings of all metrics: those of last time where a request has to be sent or is in flight."""
+        return self._readings(self._found(), readings)
 
     def shared_as(self, readings: tuple[Reading, ...]) -> Shared | None:
-        """What is shared, if it is equal to these readings. If a reconcile uses it: `count`."""
-        found = self._shared()
-        return None if found is None or self._readings(found) != readings else found
+        """The responses, if none of them needs a request and they lead to these readings. If a reconcile uses them: `count`."""
+        found = self._found()
+        is_complete = len(found) == len(set(self.requests))
+        return found if is_complete and self._readings(found, readings) == readings else None
 
     def count(self, found: Shared) -> None:
         """A reconcile uses what `shared_as` has found."""
         for request, sent in found.items():
             self._measurements.count_found(request, sent)
 
-    def _shared(self) -> Shared | None:
+    def _found(self) -> Shared:
+        """The responses that are known without a request."""
         found: Shared = {}
         for request in self.requests:
             sent = self._measurements.find(request, self._ages)
-            if sent is None or sent.in_flight is not None:
-                return None
-            found[request] = sent
+            if sent is not None and sent.in_flight is None:
+                found[request] = sent
         return found
 
-    def _readings(self, found: Shared) -> tuple[Reading, ...]:
+    def _readings(self, found: Shared, readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
         return tuple(
-            each if isinstance(each, NOT_REQUESTED) else _reading(each, found[each].response())
-            for each in self._wanted
+            last
+            if isinstance(each, NOT_REQUESTED) or each not in found
+            else _reading(each, found[each].response())
+            for each, last in zip(self._wanted, readings, strict=True)
         )
 
     async def read(self) -> tuple[TimedReading, ...]:

@@ -28,6 +28,28 @@ def test_without_behavior(desired, current, low, high, after, reason):
 
 
 @pytest.mark.parametrize(
+    ("current", "period_replicas", "after"),
+    [
+        pytest.param(6, None, 12, id="the first reconcile of a period"),
+        pytest.param(6, 6, 12, id="nothing was added in it"),
+        pytest.param(6, 4, 8, id="some were added"),
+        pytest.param(6, 3, 6, id="as many as possible were added"),
+        pytest.param(6, 1, 6, id="a user has added more"),
+        pytest.param(3, 6, 6, id="some were removed"),
+        pytest.param(0, 0, 4, id="at zero"),
+        pytest.param(2, 0, 4, id="it has left zero"),
+    ],
+)
+def test_without_behavior_all_reconciles_of_a_period_have_one_limit(
+    current, period_replicas, after
+):
+    found = bound(
+        100, current=current, min_replicas=0, max_replicas=1000, period_replicas=period_replicas
+    )
+    assert (found.after, found.reason) == (after, "ScaleUpLimit")
+
+
+@pytest.mark.parametrize(
     ("desired", "current", "limit", "after", "reason"),
     [
         pytest.param(7, 4, 8, 7, "DesiredWithinRange", id="up, inside"),

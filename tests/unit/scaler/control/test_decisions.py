@@ -11,6 +11,7 @@ from scaler.cluster.clock import Clock
 from scaler.control.decisions import Decisions
 from scaler.control.left_zeros import LeftZeros
 from scaler.control.memories import Memories
+from scaler.control.record import Record
 from tests.unit.scaler.control.world import KEY, NOW_SECONDS, SPEC, World, autoscaler
 from tests.unit.scaler.objects import average, external, samples
 from wire.api.meta import ObjectMeta
@@ -44,10 +45,10 @@ async def test_readings_are_used_again_only_for_what_was_read(changes, expected)
     world = World(ExternalValues((20_000,)))
     decisions, autoscaler = decisions_in(world), world.autoscalers.get(KEY)
     target, _ = await world.dependencies().scales.read(autoscaler)
-    first = await decisions.make(autoscaler, target, Memory(), now)
+    first = await decisions.make(Record(uid="u9"), autoscaler, target, Memory(), now)
     world.measurements.readings = [ExternalValues((40_000,))]
     measured = msgspec.structs.replace(first.measured, **changes)
-    made = await decisions.make(autoscaler, target, Memory(), now, measured)
+    made = await decisions.make(Record(uid="u9"), autoscaler, target, Memory(), now, measured)
     assert made.decision.desired_replicas == expected
 
 
@@ -64,7 +65,9 @@ async def test_pods_are_those_of_after_the_metrics_were_read():
 
     world.measurements.while_read = become_ready
     target, _ = await world.dependencies().scales.read(of)
-    made = await decisions_in(world).make(world.autoscalers.get(KEY), target, Memory(), now)
+    made = await decisions_in(world).make(
+        Record(uid="u9"), world.autoscalers.get(KEY), target, Memory(), now
+    )
     assert made.decision.desired_replicas == 8
 
 

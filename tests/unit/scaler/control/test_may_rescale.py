@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.algorithm.readings import ExternalValues, MetricFailed
-from tests.unit.scaler.control.world import KEY, World
+from tests.unit.scaler.control.world import KEY, METRIC, SPEC, World, autoscaler
 
 
 def reading(value):
@@ -24,7 +24,11 @@ async def steady(value=30, *, reconciles=4):
 
 
 def changes_to(world, value):
-    world.measurements.readings = [reading(value)]
+    return changes_to_readings(world, [reading(value)])
+
+
+def changes_to_readings(world, readings):
+    world.measurements.readings = readings
     world.measurements.are_shared = True
     return world.reconciler.may_rescale(KEY)
 
@@ -56,10 +60,39 @@ async def test_before_the_first_reconcile_it_is_not_known():
     assert changes_to(world, 30)
 
 
-async def test_a_metric_that_has_to_be_requested_is_not_known():
+async def test_a_metric_that_has_to_be_requested_counts_as_it_was_read_last():
     world = await steady()
-    world.measurements.are_shared = False
-    assert world.reconciler.may_rescale(KEY)
+    world.measurements.readings = [reading(60)]
+    assert not world.reconciler.may_rescale(KEY)
+
+
+async def test_a_value_that_changes_all_the_time_within_the_tolerance_brings_forward_only_after_a_written_status():
+    world = World(copies=True, metric_status_max_age_seconds=60)
+    for value in (30, 30, 31, 30):
+        await world.sync(value)
+    written, brought_forward = len(world.kube.applied), 0
+    for second in range(1, 121):
+        readings = [ExternalValues((30_000 + second,))]
+        counts = changes_to_readings(world, readings)
+        brought_forward += counts
+        world.measurements.are_shared = False
+        world.passes(1)
+        if counts or second % 15 == 0:
+            await world.reconcile_and_keep(readings)
+    assert brought_forward <= len(world.kube.applied) - written <= 2
+
+
+async def test_beside_a_metric_that_fails_only_a_change_that_a_reconcile_would_act_on_counts():
+    metrics = [
+        SPEC["metrics"][0],
+        {"type": "External", "external": {**METRIC, "metric": {"name": "other"}}},
+    ]
+    world = World(copies=True, object=autoscaler(spec={**SPEC, "metrics": metrics}))
+    for _ in range(4):
+        world.passes(15)
+        await world.reconcile_and_keep([reading(30), reading(None)])
+    for value, expected in ((31, False), (60, True)):
+        assert changes_to_readings(world, [reading(value), reading(None)]) is expected
 
 
 async def test_deciding_it_requests_and_counts_nothing():

@@ -109,6 +109,7 @@ class World:
         self.memory_store = memory_store
         self.observers = observers
         self.owners = owners
+        self.is_brought_forward = False
         self.version = 7
         self.generation = 0
         self.target_uid = "u1"
@@ -138,6 +139,7 @@ class World:
             memory_store=self.memory_store,
             observers=self.observers,
             settings=lambda: self.settings,
+            is_brought_forward=lambda _: self.is_brought_forward,
         )
 
     def started(self) -> Reconciler:

@@ -207,22 +207,27 @@ def test_all_resources_and_containers_are_read_from_one_response():
     virtual_time.run(scenario())
 
 
-def test_readings_are_shared_only_while_none_of_them_needs_a_request():
+def test_a_reading_is_that_of_last_time_while_its_metric_needs_a_request():
     async def scenario() -> None:
         kube = CountingKube()
         metrics = over(kube)
         both = metrics.reads("shop", [external(), CPU], PODS)
-        assert both.shared() is None
+        before = (of(7), of(8))
+        assert both.known(before) == before
+        assert both.shared_as(before) is None
         await read(metrics)
-        assert both.shared() is None, "the usage of the pods is not known"
+        assert both.known(before) == (of(1), of(8)), "the usage of the pods is not known"
+        assert both.shared_as((of(1), of(8))) is None
         reading = asyncio.create_task(read(metrics, CPU))
         await virtual_time.passes(0.01)
-        assert both.shared() is None, "the request is in flight"
+        assert both.known(before) == (of(1), of(8)), "the request is in flight"
         usage = await reading
-        assert both.shared() == (of(1), usage)
+        assert both.known(before) == (of(1), usage)
+        assert both.shared_as((of(1), usage)) is not None
         assert kube.sent == 2
         await virtual_time.passes(1)
-        assert both.shared() is None
+        assert both.known(before) == before
+        assert both.shared_as((of(1), usage)) is None
 
     virtual_time.run(scenario())
 
@@ -240,7 +245,7 @@ def test_what_is_shared_is_counted_only_if_it_is_used_again():
 
         assert reads.shared_as((of(1),)) is None
         await reads.read()
-        assert reads.shared() == (of(1),)
+        assert reads.known((of(2),)) == (of(1),)
         assert reads.shared_as((of(2),)) is None, "another reconcile is needed, which counts them"
         found = reads.shared_as((of(1),))
         assert found is not None

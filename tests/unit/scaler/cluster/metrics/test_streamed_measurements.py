@@ -97,8 +97,11 @@ class World:
     async def read(self, *names: str) -> list[Reading]:
         """A reconcile of an autoscaler with these metrics."""
         reads = self.streamed.reads("shop", [self.spec(name) for name in names], PODS)
-        shared = reads.shared()
-        return list(shared) if shared else [each.reading for each in await reads.read()]
+        unknown = tuple(MetricFailed("not known") for _ in names)
+        known = reads.known(unknown)
+        if not any(each in unknown for each in known):
+            return list(known)
+        return [each.reading for each in await reads.read()]
 
     async def get(self, *names: str) -> list[Reading]:
         """The same by GETs, of a scaler that has just started."""
