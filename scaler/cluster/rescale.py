@@ -109,13 +109,13 @@ async def rescale_unchanged(
 ) -> Rescaled | RescaleFailed | None:
     """Set the replicas if the target still has the resourceVersion of `scale`.
 
-    None: the request was refused, because another client has changed the target, or because this is the second time
-    that the request was sent, after the response to the first one was lost.
+    None: the request was refused, because another client has changed or deleted the target, or because this is the second
+    time that the request was sent, after the response to the first one was lost.
     """
     try:
         await kube.replace(scale.path, _body(scale, replicas), before_each=before_each)
     except (StatusError, Unavailable) as error:
-        if isinstance(error, StatusError) and error.code < 500:
+        if isinstance(error, StatusError) and (error.reason == "Conflict" or error.code == 404):
             return None
         *_, resource, name, _ = scale.path.split("/")
         message = worded(error, verb="put", resource=resource, name=name)

@@ -262,6 +262,7 @@ class Reconciler:
             is_sent = may_write_copy(made.decision)
             written = await self._rescale_copy(record, made, target, check) if is_sent else None
             if written is not None:
+                record.keep_metrics_if_refused(written, scaled_at_seconds)
                 outcome = settle(made.decision, written, now())
                 return made, await self._report(record, made, autoscaler, outcome)
             copy, decided_at_seconds = target, now()

@@ -169,7 +169,15 @@ async def test_a_conflict_is_retried_unchanged_when_the_newer_version_cannot_be_
     ("error", "expected"),
     [
         pytest.param(conflict("modified"), None, id="a conflict"),
-        pytest.param(forbidden("you may not"), None, id="forbidden"),
+        pytest.param(failure(404, "no such target"), None, id="the target is gone"),
+        pytest.param(
+            forbidden("you may not"),
+            RescaleFailed("you may not", may_be_applied=False),
+            id="forbidden",
+        ),
+        pytest.param(
+            failure(429, "busy"), RescaleFailed("busy", may_be_applied=False), id="too many requests"
+        ),
         pytest.param(
             failure(500, "broken"),
             RescaleFailed("broken", may_be_applied=True),
@@ -181,7 +189,7 @@ async def test_a_conflict_is_retried_unchanged_when_the_newer_version_cannot_be_
         ),
     ],
 )
-async def test_only_what_was_sent_to_an_unchanged_target_may_have_been_applied(error, expected):
+async def test_only_a_write_that_a_change_of_the_target_refused_is_decided_again(error, expected):
     kube = FakeKube()
     kube.put_answers = [error]
     assert await rescale_unchanged(kube, READ, 3) == expected
