@@ -128,7 +128,7 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
     The count that a process finds first counts as a recommendation, if it remembers none, as when it learns late that the
     autoscaler was created again. While nothing is reconciled, the
     last recommendation continues. To a process that claims the namespace, it is the one that was stored last. A count
-    that has changed meanwhile, as by a restore, may count as changed when it is found.
+    that has changed meanwhile, as by a restore, or since the memory was stored, may count as changed when it is found.
     """
     recommended: list[Recommended] = []
     found_changed: list[Changed] = []
@@ -143,6 +143,8 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
         found = (
             {version.replicas for version in versions} if memory not in begun or is_late else set()
         )
+        if memory not in begun:
+            found_changed += _found_since_stored(run, plan, each.at, versions)
         continued = before if is_late else set()
         recommended += [Recommended(each.at, count) for count in counts | found | continued]
         if is_late and latest and (known := _replicas(run, plan, latest)) is not None:
@@ -164,6 +166,18 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
         if each.target == plan.key
     ]
     return History(recommended=tuple(recommended), changed=(*changed, *found_changed))
+
+
+def _found_since_stored(
+    run: Run, plan: AutoscalerPlan, at: float, versions: Sequence[TargetVersion]
+) -> Iterator[Changed]:
+    """What a process that begins finds to be changed: the writes of the memory may have failed since the last one."""
+    stores = [each.at for each in run.stores_of_memories if each.key == plan.key and each.at <= at]
+    known = _replicas(run, plan, max(stores)) if stores else None
+    if known is not None:
+        yield from (
+            Changed(at, each.replicas - known) for each in versions if each.replicas != known
+        )
 
 
 def _found_outside_of_bounds(
