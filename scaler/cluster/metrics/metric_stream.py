@@ -148,7 +148,9 @@ class MetricStream:
             changed.append(path)
             watched.response = Streamed(each.code, body)
         if update.as_of is not None:
-            self._as_of_seconds = max(self._as_of_seconds, update.as_of)
+            # A time of the future, which this process has not sent, would confirm everything until then.
+            as_of_seconds = min(update.as_of, self._monotonic())
+            self._as_of_seconds = max(self._as_of_seconds, as_of_seconds)
         for path in changed:
             self.on_change(path)
 

@@ -95,6 +95,16 @@ def test_a_response_that_is_not_confirmed_is_used_until_its_greatest_age():
     assert world.body() == b'"a"'
 
 
+def test_a_confirmation_from_the_future_holds_no_longer_than_one_of_now():
+    world = watching()
+    world.receives(_1=b'"a"', as_of=1e18)
+    assert world.body() == b'"a"'
+    world.seconds += MAX_AGE_SECONDS + 0.1
+    assert world.body() is None
+    world.receives(as_of=world.seconds)
+    assert world.body() == b'"a"'
+
+
 def test_after_the_stream_is_lost_nothing_is_used_and_all_is_watched_again():
     world = watching()
     world.receives(_1=b'"a"', as_of=1000.0)
