@@ -48,9 +48,7 @@ def policy_of(spec: AutoscalerSpec, settings: Settings) -> Policy:
     return Policy(
         kind=settings.kind,
         upstream=settings.upstream,
-        sync_period_seconds=settings.sync_period_seconds
-        if spec.sync_period_seconds is None
-        else float(spec.sync_period_seconds),
+        sync_period_seconds=_given(spec.own_period_seconds, settings.sync_period_seconds),
         min_replicas=1 if spec.min_replicas is None else spec.min_replicas,
         max_replicas=spec.max_replicas,
         tolerances=_tolerances(spec.behavior, settings),

@@ -188,7 +188,7 @@ class Decisions:
             autoscaler.metadata.namespace,
             ask.metrics,
             ask.selector,
-            period_seconds=autoscaler.spec.sync_period_seconds,
+            period_seconds=autoscaler.spec.own_period_seconds,
             since_seconds=since_seconds,
         )
         self._with.followers.follow(autoscaler.key, reads.requests)

@@ -83,7 +83,7 @@ class Memories:
 
     def _continue(self, record: Record, autoscaler: Autoscaler) -> None:
         """Another process that takes over needs not more than that, and a reconcile that is slow takes less."""
-        period_seconds = autoscaler.spec.sync_period_seconds or self._settings.sync_period_seconds
+        period_seconds = autoscaler.spec.own_period_seconds or self._settings.sync_period_seconds
         record.continues_until_seconds = self._clock.monotonic() + take_over_seconds(period_seconds)
 
     def _is_interrupted(self, record: Record) -> bool:

@@ -193,7 +193,7 @@ class Reconciling:
         self._controller.enqueue(
             autoscaler.key,
             autoscaler.metadata.uid,
-            period_seconds=autoscaler.spec.sync_period_seconds,
+            period_seconds=autoscaler.spec.own_period_seconds,
             within_seconds=within_seconds,
         )
 
