@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import tracemalloc
 from collections.abc import Mapping
 
 import pytest
@@ -108,6 +109,22 @@ def test_an_object_may_have_25_events_and_then_one_every_five_minutes():
         "patch m x32",
         "-",
     ]
+
+
+def test_what_is_remembered_of_an_event_does_not_grow_with_its_message():
+    correlator, characters = Correlator(), 100_000
+    tracemalloc.start()
+    for number in range(20):
+        correlator.correlate(happened(str(number) * characters), now_seconds=0.0)
+    kept_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept_bytes < characters
+
+
+def test_events_whose_texts_only_begin_elsewhere_are_different_ones():
+    correlator = Correlator()
+    assert written_of(correlator, (happened("ab", reason="c"), 0.0)) == ["create ab x1"]
+    assert written_of(correlator, (happened("b", reason="ca"), 0.0)) == ["create b x1"]
 
 
 @given(st.lists(st.tuples(st.floats(0, 30), st.sampled_from("abcdefghijklmnop")), max_size=200))
