@@ -17,7 +17,12 @@ from scaler.cluster.events.correlation import (
     event_name,
     new_event,
 )
-from scaler.cluster.events.recorder import WRITES, DropReason, EventRecorder
+from scaler.cluster.events.recorder import (
+    MESSAGE_CHARACTERS_MAX,
+    WRITES,
+    DropReason,
+    EventRecorder,
+)
 from scaler.cluster.events.token_bucket import Refill, TokenBucket
 from wire.api.meta import ObjectReference
 from wire.api.status import StatusError, Unavailable
@@ -221,6 +226,14 @@ async def test_an_event_is_what_kubectl_shows(time):
     }
     assert (body["source"], body["reportingComponent"]) == ({"component": "test"}, "test")
     assert (body["firstTimestamp"], body["count"]) == ("1970-01-01T00:16:40Z", 1)
+
+
+@pytest.mark.deviation("event-size")
+async def test_of_a_message_that_is_very_long_the_beginning_is_written(time):
+    recording = Recording(Events(), time)
+    recording.record("x" * MESSAGE_CHARACTERS_MAX + "y")
+    await recording.finish()
+    assert recording.server.bodies[0]["message"] == "x" * MESSAGE_CHARACTERS_MAX
 
 
 async def test_an_event_that_was_written_is_patched_when_it_happens_again(time):
