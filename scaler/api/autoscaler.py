@@ -249,11 +249,6 @@ class CandidateSpec(JsonObject, frozen=True, kw_only=True):
     abort_when: tuple[AbortCondition, ...] | None = None
 
 
-# As in the CustomResourceDefinition, which limits nothing where an older or an edited one is installed.
-SYNC_PERIOD_SECONDS_MIN = 1
-SYNC_PERIOD_SECONDS_MAX = 3600
-
-
 class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
     """What the user wants. The fields after `behavior` are those of `scaler.api.extension_spec`."""
 
@@ -271,14 +266,6 @@ class AutoscalerSpec(JsonObject, frozen=True, kw_only=True):
     schedules: tuple[ScheduleSpec, ...] | None = None
     forecast: ForecastSpec | None = None
     candidate: CandidateSpec | None = None
-
-    @property
-    def own_period_seconds(self) -> int | None:
-        """`syncPeriodSeconds`, or the nearest one that is allowed; None for that of the flag."""
-        written = self.sync_period_seconds
-        if written is None:
-            return None
-        return min(max(written, SYNC_PERIOD_SECONDS_MIN), SYNC_PERIOD_SECONDS_MAX)
 
 
 class MetricValueStatus(JsonObject, frozen=True, kw_only=True):

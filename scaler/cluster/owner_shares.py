@@ -7,7 +7,7 @@ can keep the others from what is below it.
 from collections import Counter
 from typing import Final
 
-from scaler.api.autoscaler import SYNC_PERIOD_SECONDS_MAX
+from scaler.api.sync_period import SYNC_PERIOD_SECONDS_MAX
 
 RESOURCES_MAX: Final = 20
 NAMESPACE_RESOURCES_MAX: Final = 4

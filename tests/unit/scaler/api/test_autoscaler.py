@@ -10,7 +10,7 @@ from scaler.api.autoscaler import (
     MetricStatus,
     metrics_of,
 )
-from tests.unit.scaler.objects import replaced, spec
+from tests.unit.scaler.objects import spec
 
 WHOLE = (
     b'{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler",'
@@ -61,16 +61,6 @@ def test_a_metric_type_of_the_future_does_not_break_the_object():
 
 
 @pytest.mark.deviation("default-metrics")
-@pytest.mark.parametrize(
-    ("written", "period_seconds"),
-    [(None, None), (1, 1), (3600, 3600), (0, 1), (-5, 1), (2**70, 3600)],
-)
-def test_a_period_that_the_definition_does_not_allow_is_the_nearest_one_that_it_does(
-    written, period_seconds
-):
-    assert replaced(spec(), sync_period_seconds=written).own_period_seconds == period_seconds
-
-
 def test_no_metrics_mean_the_default_metric_of_the_api():
     of = spec()
     assert metrics_of(of) == of.metrics

@@ -182,7 +182,7 @@ def test_no_status_waits_longer_because_the_period_of_its_autoscaler_is_an_hour(
         async def scale_without_end() -> None:
             while True:
                 await burst.over(0.0)
-                await asyncio.sleep(QUIET_SECONDS / 2)
+                await virtual_time.passes(QUIET_SECONDS / 2)
 
         others = asyncio.create_task(scale_without_end())
         began = loop.time()
