@@ -8,7 +8,7 @@ from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.history import Extensions
 from scaler.algorithm.why import explain
 
-# What `wire.api.labels.go_string` prints. Keys and values of labels contain no braces, commas, colons or spaces.
+# What `wire.api.meta.go_string` prints. Keys and values of labels contain no braces, commas, colons or spaces.
 _STRUCT: Final = (
     r"&LabelSelector\{MatchLabels:map\[string\]string\{(?P<%s>[^{}]*)\},"
     r"MatchExpressions:\[\]LabelSelectorRequirement\{(?P<%s>(?:LabelSelectorRequirement\{[^{}]*\},)*)\},\}"

@@ -24,6 +24,7 @@ from scaler.api.autoscaler import (
     ScalingRules,
 )
 from scaler.api.extension_spec import Mode, PodReadiness
+from scaler.api.sync_period import own_period_seconds
 
 _DOUBLE = ScalingPolicy(type=ScalingPolicyType.PERCENT, value=100, period_seconds=15)
 _FOUR = ScalingPolicy(type=ScalingPolicyType.PODS, value=4, period_seconds=15)
@@ -48,9 +49,7 @@ def policy_of(spec: AutoscalerSpec, settings: Settings) -> Policy:
     return Policy(
         kind=settings.kind,
         upstream=settings.upstream,
-        sync_period_seconds=settings.sync_period_seconds
-        if spec.sync_period_seconds is None
-        else float(spec.sync_period_seconds),
+        sync_period_seconds=_given(own_period_seconds(spec), settings.sync_period_seconds),
         min_replicas=1 if spec.min_replicas is None else spec.min_replicas,
         max_replicas=spec.max_replicas,
         tolerances=_tolerances(spec.behavior, settings),

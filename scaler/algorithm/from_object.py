@@ -28,7 +28,7 @@ from scaler.api.autoscaler import (
     ObjectMetricStatus,
     QuantityText,
 )
-from wire.api.labels import go_string
+from wire.api.meta import go_string
 from wire.api.quantity import format_milli
 
 NO_TARGET = (

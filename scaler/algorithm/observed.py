@@ -25,7 +25,7 @@ class PodAnnotations(_Json, frozen=True, kw_only=True):
     own_deletion_cost: str = msgspec.field(default="", name=OWN_DELETION_COST)
 
 
-class OwnerReference(_Json, frozen=True, kw_only=True):
+class OwnerReference(_Json, frozen=True, kw_only=True, weakref=True):
     """An object that an object belongs to; at most one of them controls it."""
 
     api_version: str = ""
@@ -62,13 +62,14 @@ class Container(_Json, frozen=True, kw_only=True):
     resources: ResourceRequirements = ResourceRequirements()
 
 
-class PodSpec(_Json, frozen=True, kw_only=True):
-    """The containers and what they request."""
+class PodSpec(_Json, frozen=True, kw_only=True, weakref=True):
+    """The containers and what they request. Not if it `was_too_large` to be kept."""
 
     containers: tuple[Container, ...] | None = ()
     init_containers: tuple[Container, ...] | None = ()
     resources: ResourceRequirements | None = None
     overhead: dict[str, str] | None = None
+    was_too_large: bool = False
 
 
 class PodCondition(_Json, frozen=True, kw_only=True):

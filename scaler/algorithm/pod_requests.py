@@ -33,6 +33,10 @@ def pod_requests(
 
 
 def _request(pod: Pod, resource: str, container: str, pod_level_resources: bool) -> int:
+    if pod.spec.was_too_large:
+        raise MetricUnusable(
+            f"the containers of Pod {pod.metadata.name} are too large for its requests to be read: have fewer of them"
+        )
     if pod_level_resources and not container and _has_pod_level_requests(pod):
         return _pod_level_request(pod, resource)
     return _container_requests(pod, resource, container)

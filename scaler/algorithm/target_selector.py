@@ -7,6 +7,8 @@ from wire.api.labels import Selector, parse
 
 # A longer one takes several milliseconds of each reconcile, and kube-apiserver takes one of 1 MB.
 SELECTOR_CHARACTERS_MAX = 4096
+# Between requirements, and between the values of one. With the characters of real labels, fewer fit into the length.
+SELECTOR_COMMAS_MAX = 256
 
 
 class UnusableSelector(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,10 +30,9 @@ def target_selector(scale: ScaleView) -> Selector | UnusableSelector:
             event_message="selector is required",
             condition_message="the HPA target's scale is missing a selector",
         )
-    if len(scale.selector) > SELECTOR_CHARACTERS_MAX:
+    if excess := excess_of_selector(scale.selector):
         message = (
-            f"the selector of the target's scale has {len(scale.selector)} characters, and is not used because it has"
-            f" more than {SELECTOR_CHARACTERS_MAX}: select its pods by fewer labels"
+            f"the selector of the target's scale has {excess}: select its pods by fewer labels"
         )
         return UnusableSelector(
             event_reason="InvalidSelector", event_message=message, condition_message=message
@@ -45,3 +46,14 @@ def target_selector(scale: ScaleView) -> Selector | UnusableSelector:
         return UnusableSelector(
             event_reason="InvalidSelector", event_message=message, condition_message=message
         )
+
+
+def excess_of_selector(selector: str) -> str | None:
+    """What it has too much of to be used; None if nothing."""
+    for count, limit, what in (
+        (len(selector), SELECTOR_CHARACTERS_MAX, "characters"),
+        (selector.count(","), SELECTOR_COMMAS_MAX, "commas"),
+    ):
+        if count > limit:
+            return f"{count} {what}, and is not used because it has more than {limit}"
+    return None

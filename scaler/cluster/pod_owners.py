@@ -14,6 +14,12 @@ import msgspec
 from scaler.algorithm.observed import OwnerReference, Pod
 from scaler.algorithm.owners import OWNERS_MAX, Owners, controller_of
 from scaler.api.autoscaler import Autoscaler
+from scaler.cluster.owner_shares import (
+    NAMESPACE_RESOURCES_MAX,
+    RESOURCES_MAX,
+    OwnerShares,
+    ResourceName,
+)
 from wire.kube.cache import WatchCache
 from wire.kube.mapper import AmbiguousError, NoMatchError, RestMapper
 from wire.kube.mapping import Resource
@@ -21,19 +27,18 @@ from wire.kube.requests import Watcher
 
 # kube-apiserver confirms a watch about once a minute. By owners that are older nothing is computed.
 AGE_SECONDS_MAX: Final = 360.0
-# A user can name any kind as the owner of a pod. ReplicaSets are watched in any case. The second limit is for those that the
-# autoscalers of one namespace were the first to need.
-OTHER_RESOURCES_MAX: Final = 20
-NAMESPACE_RESOURCES_MAX: Final = 4
 # How long a reconcile waits for the first LIST of a kind.
 FIRST_LIST_SECONDS: Final = 5.0
+# Between two looks for watches that no autoscaler needs any more.
+RELEASE_SECONDS: Final = 60.0
 
 Kind = tuple[str, str]
 """Group and kind."""
-Start = Callable[[Coroutine[Any, Any, None], str], object]
+Start = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
 """Starts a background task of this name."""
 
 _REPLICA_SET: Final[Kind] = ("apps", "ReplicaSet")
+_REPLICA_SETS: Final[ResourceName] = ("apps", "replicasets")
 _BETWEEN: Final[dict[Kind, frozenset[Kind]]] = {
     ("apps", "Deployment"): frozenset({_REPLICA_SET}),
     ("argoproj.io", "Rollout"): frozenset({_REPLICA_SET}),
@@ -61,6 +66,12 @@ class _Controlled(msgspec.Struct, frozen=True):
     metadata: _Identity
 
 
+class _Watch(msgspec.Struct, frozen=True):
+    resource: ResourceName
+    cache: WatchCache[_Controlled]
+    task: asyncio.Task[None]
+
+
 class PodOwners:
     """One cache for each resource (and namespace, if the scaler is limited to some)."""
 
@@ -79,25 +90,29 @@ class PodOwners:
         self._is_limited = bool(namespaces)
         self._start = start
         self._monotonic = monotonic
-        self._caches: dict[str, WatchCache[_Controlled]] = {}
-        self._others: dict[tuple[str, str], str] = {}
-        """Group and name of each other resource that is watched, and the namespace that needed it first."""
+        self._watches: dict[str, _Watch] = {}
+        """By path."""
+        self._others = OwnerShares()
+        """All that are watched but ReplicaSets, which are in any case."""
+        self._released_at_seconds = monotonic()
 
     async def listed(self, autoscaler: Autoscaler, target_uid: str, pods: Sequence[Pod]) -> None:
         """Wait a moment for the first LIST of every kind that `of` needs."""
         for _ in range(OWNERS_MAX):
-            before = len(self._caches)
+            before = set(self._watches)
             if not self.of(autoscaler, target_uid, pods).problem:
                 return
-            waiting = [each.attempted() for each in self._caches.values() if not each.is_synced]
+            caches = [each.cache for each in self._watches.values()]
+            waiting = [each.attempted() for each in caches if not each.is_synced]
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FIRST_LIST_SECONDS):
                     await asyncio.gather(*waiting)
-            if len(self._caches) == before:
+            if self._watches.keys() == before:
                 return
 
     def of(self, autoscaler: Autoscaler, target_uid: str, pods: Sequence[Pod]) -> Owners:
         """The owners of these pods, as far as they may lead to the target with this uid."""
+        self._release()
         reference = autoscaler.spec.scale_target_ref
         target = _Target(_kind(reference.api_version, reference.kind), target_uid)
         known: dict[str, str] = {}
@@ -136,7 +151,7 @@ class PodOwners:
         if cache is None:
             return (
                 f"pods have owners of more than {NAMESPACE_RESOURCES_MAX} kinds other than ReplicaSet, or of more than "
-                f"{OTHER_RESOURCES_MAX} in all namespaces"
+                f"{RESOURCES_MAX} in all namespaces"
             )
         if not cache.is_synced:
             reason = cache.last_error or "the first LIST is in progress"
@@ -155,32 +170,44 @@ class PodOwners:
         return self._mapper.resources_for_kind(*_kind(reference.api_version, reference.kind))[0]
 
     def _cache(self, resource: Resource, namespace: str) -> WatchCache[_Controlled] | None:
-        path = resource.path(namespace if self._is_limited else "")
-        cache = self._caches.get(path)
-        if cache is None and self._is_allowed(resource, namespace):
-            cache = self._caches[path] = WatchCache(
-                self._client,
-                path,
-                _Controlled,
-                metadata_only=True,
-                convert=_small,
-                monotonic=self._monotonic,
-            )
-            self._start(cache.run(), f"watch owners {path}")
-        return cache
-
-    def _is_allowed(self, resource: Resource, namespace: str) -> bool:
-        """Whether it may be watched: in any number of namespaces, but only so many resources."""
-        if (resource.group, resource.kind) == _REPLICA_SET:
-            return True
+        """None if it may not be watched."""
         name = (resource.group, resource.name)
-        if name in self._others:
-            return True
-        of_namespace = sum(each == namespace for each in self._others.values())
-        if len(self._others) >= OTHER_RESOURCES_MAX or of_namespace >= NAMESPACE_RESOURCES_MAX:
-            return False
-        self._others[name] = namespace
-        return True
+        if name != _REPLICA_SETS:
+            is_new = name not in self._others
+            if not self._others.use(name, namespace, self._monotonic()):
+                return None
+            if is_new:
+                self._end_given_up()
+        path = resource.path(namespace if self._is_limited else "")
+        watch = self._watches.get(path)
+        if watch is None:
+            watch = self._watches[path] = self._started(name, path)
+        return watch.cache
+
+    def _started(self, name: ResourceName, path: str) -> _Watch:
+        cache = WatchCache(
+            self._client,
+            path,
+            _Controlled,
+            metadata_only=True,
+            convert=_small,
+            monotonic=self._monotonic,
+        )
+        return _Watch(name, cache, self._start(cache.run(), f"watch owners {path}"))
+
+    def _release(self) -> None:
+        """End the watches of what no autoscaler needs any more."""
+        now_seconds = self._monotonic()
+        if now_seconds - self._released_at_seconds >= RELEASE_SECONDS:
+            self._released_at_seconds = now_seconds
+            self._others.release(now_seconds)
+            self._end_given_up()
+
+    def _end_given_up(self) -> None:
+        for path, watch in list(self._watches.items()):
+            if watch.resource not in self._others and watch.resource != _REPLICA_SETS:
+                del self._watches[path]
+                watch.task.cancel()
 
 
 def _kind(api_version: str, kind: str) -> Kind:

@@ -11,8 +11,8 @@ from wire.kube.object_reading import Part
 from wire.kube.requests import Watcher
 
 _EXACT = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
-# How many selectors are remembered with their pods; more than autoscalers can be.
-SELECTORS_MAX = 100_000
+# Of the selectors that are remembered, with tuples of their pods. An ordinary one takes less than 1 KB.
+SELECTORS_BYTES_MAX = 32 << 20
 
 _Label = tuple[str, str, str]
 """Namespace, name and value."""
@@ -61,6 +61,12 @@ def _label_of(namespace: str, selector: Selector) -> _Label:
     return namespace, "", ""
 
 
+def _size_bytes(selector: Selector, matches: tuple[Pod, ...]) -> int:
+    """About what one that is remembered takes, with the tuple of its pods, but without the pods."""
+    texts = sum(1 + len(each.values) for each in selector.requirements)
+    return 500 + 120 * texts + 8 * len(matches)
+
+
 class _SameLabels:
     """The pods of a namespace that have exactly these labels, such as those of one ReplicaSet."""
 
@@ -74,8 +80,9 @@ class _SameLabels:
 class PodIndex:
     """Pods by namespace and labels, and by each single label. Remembers what each selector matches."""
 
-    def __init__(self, *, selectors_max: int = SELECTORS_MAX) -> None:
-        self._selectors_max = selectors_max
+    def __init__(self, *, selectors_bytes_max: int = SELECTORS_BYTES_MAX) -> None:
+        self._selectors_bytes_max = selectors_bytes_max
+        self._selectors_bytes = 0
         self._groups: dict[str, dict[frozenset[tuple[str, str]], _SameLabels]] = {}
         self._by_label: dict[_Label, dict[int, _SameLabels]] = {}
         self._matches: dict[tuple[str, Selector], tuple[Pod, ...]] = {}
@@ -96,12 +103,18 @@ class PodIndex:
         """The pods of a namespace that the selector matches, sorted by name; the same object until one changes."""
         matches = self._matches.get((namespace, selector))
         if matches is None:
-            if len(self._matches) >= self._selectors_max:
-                self._matches.clear()
-                self._remembered.clear()
-            matches = self._matches[namespace, selector] = self._found(namespace, selector)
+            matches = self._found(namespace, selector)
+            self._make_space(_size_bytes(selector, matches))
+            self._matches[namespace, selector] = matches
             self._remembered.setdefault(_label_of(namespace, selector), set()).add(selector)
         return matches
+
+    def _make_space(self, size_bytes: int) -> None:
+        if self._selectors_bytes + size_bytes > self._selectors_bytes_max:
+            self._matches.clear()
+            self._remembered.clear()
+            self._selectors_bytes = 0
+        self._selectors_bytes += size_bytes
 
     def _found(self, namespace: str, selector: Selector) -> tuple[Pod, ...]:
         found = [
@@ -120,7 +133,8 @@ class PodIndex:
             if not remembered:
                 continue
             for selector in [each for each in remembered if each.matches(labels)]:
-                del self._matches[namespace, selector]
+                matches = self._matches.pop((namespace, selector))
+                self._selectors_bytes -= _size_bytes(selector, matches)
                 remembered.discard(selector)
             if not remembered:
                 del self._remembered[label]

@@ -11,11 +11,11 @@ from urllib.parse import quote
 import msgspec
 
 from scaler.algorithm.observed import ScaleUnavailable, ScaleView
-from scaler.algorithm.target_selector import SELECTOR_CHARACTERS_MAX
+from scaler.algorithm.target_selector import excess_of_selector
 from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.failed_requests import worded
 from wire.api import kube_json
-from wire.api.labels import Selector, from_label_selector, parse, to_label_selector
+from wire.api.labels import Selector, from_label_selector, parse, through_label_selector
 from wire.api.meta import LabelSelector, ObjectMeta
 from wire.api.status import StatusError, Unavailable
 from wire.kube.mapper import RestMapper
@@ -187,10 +187,10 @@ def _converted(selector: str) -> str:
     A LabelSelector has no `!=`, `<` and `>`: a target with one of them cannot be scaled. One that is too long to be
     used is not read at all.
     """
-    if not selector or len(selector) > SELECTOR_CHARACTERS_MAX:
+    if not selector or excess_of_selector(selector):
         return selector
     try:
-        return str(from_label_selector(to_label_selector(_parsed(selector))))
+        return str(through_label_selector(_parsed(selector)))
     except ValueError as error:
         raise ValueError(
             "received an object from a /scale endpoint which was not convertible to autoscaling Scale: "

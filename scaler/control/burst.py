@@ -16,8 +16,15 @@ from typing import Final
 
 # The burst is over when no scale was written for this long.
 QUIET_SECONDS: Final = 0.2
-# How long a status waits at most, as a share of the period of its autoscaler: 2.25 s of 15 s.
+# How long a status waits at most: this share of the period of its autoscaler, but no longer than of 15 s. The autoscaler is
+# not reconciled meanwhile, also if its spec changes.
 WAIT_PERIODS_MAX: Final = 0.15
+WAIT_SECONDS_MAX: Final = 2.25
+
+
+def wait_seconds_max(period_seconds: float) -> float:
+    """How long a status of an autoscaler with this period may wait."""
+    return min(WAIT_PERIODS_MAX * period_seconds, WAIT_SECONDS_MAX)
 
 
 class Burst:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from scaler.cluster.telemetry import Telemetry
-from scaler.control.burst import WAIT_PERIODS_MAX, Burst
+from scaler.control.burst import Burst, wait_seconds_max
 from scaler.control.workqueue import WorkQueue
 from wire.process.crashes import Crashes
 
@@ -109,7 +109,7 @@ class Controller:
         if held is None or period_seconds is None:
             return
         held.release()
-        await self._burst.over(WAIT_PERIODS_MAX * period_seconds)
+        await self._burst.over(wait_seconds_max(period_seconds))
         await self._status_workers.acquire()
         self._hold(key, self._status_workers)
 

@@ -13,6 +13,7 @@ from scaler.algorithm.owners import INPUT, owned, selects_owned
 from scaler.algorithm.plan import plan
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
+from scaler.api.sync_period import own_period_seconds
 from scaler.cluster.clock import Clock
 from scaler.cluster.metrics.measurements import TimedReading
 from scaler.cluster.target_scale import TargetScale
@@ -218,7 +219,7 @@ class Decisions:
             autoscaler.metadata.namespace,
             ask.metrics,
             ask.selector,
-            period_seconds=autoscaler.spec.sync_period_seconds,
+            period_seconds=own_period_seconds(autoscaler.spec),
             since_seconds=since_seconds,
         )
         self._with.followers.follow(autoscaler.key, reads.requests)

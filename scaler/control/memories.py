@@ -27,6 +27,7 @@ from scaler.algorithm.restart import (
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.history import History, fields_of
+from scaler.api.sync_period import own_period_seconds
 from scaler.cluster.clock import Clock
 from scaler.cluster.memories.scaling_memory import StoredHistory
 from scaler.cluster.memories.store import MemoryStore
@@ -83,7 +84,7 @@ class Memories:
 
     def _continue(self, record: Record, autoscaler: Autoscaler) -> None:
         """Another process that takes over needs not more than that, and a reconcile that is slow takes less."""
-        period_seconds = autoscaler.spec.sync_period_seconds or self._settings.sync_period_seconds
+        period_seconds = own_period_seconds(autoscaler.spec) or self._settings.sync_period_seconds
         record.continues_until_seconds = self._clock.monotonic() + take_over_seconds(period_seconds)
 
     def _is_interrupted(self, record: Record) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
+from scaler.api.sync_period import own_period_seconds
 from scaler.cluster.memories.store import FLUSH_SECONDS, MemoryStore, storing
 from scaler.cluster.shards.assignment import ALL_SHARDS, shard_of
 from scaler.cluster.telemetry import Telemetry
@@ -193,7 +194,7 @@ class Reconciling:
         self._controller.enqueue(
             autoscaler.key,
             autoscaler.metadata.uid,
-            period_seconds=autoscaler.spec.sync_period_seconds,
+            period_seconds=own_period_seconds(autoscaler.spec),
             within_seconds=within_seconds,
         )
 

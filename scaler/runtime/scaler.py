@@ -125,6 +125,7 @@ class Scaler:
             keeps_case=options.settings.kind.keeps_case,
             route=self._direct.route,
             stream=self._direct.stream,
+            followers=self._direct.followers,
             monotonic=clock.monotonic,
         )
         self._reconciler = self._new_reconciler()

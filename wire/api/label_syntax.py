@@ -27,8 +27,24 @@ _SUBDOMAIN_RULE: Final = (
 )
 
 
+LABEL_NAME: Final = "[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+LABEL_KEY: Final = rf"(?:{_SUBDOMAIN.replace('(', '(?:')}/)?{LABEL_NAME}"
+"""Valid, if what is before the slash is not too long."""
+_KEY: Final = re.compile(LABEL_KEY)
+_VALUE: Final = re.compile(f"(?:{LABEL_NAME})?")
+
+
+def has_short_prefix(key: str) -> bool:
+    """Whether what is before the slash is not too long."""
+    return key.find("/") <= _SUBDOMAIN_MAX_BYTES
+
+
 def problems_of_key(key: str) -> list[str]:
     """What is wrong with a label key such as `app` or `example.com/app`; nothing when it is valid."""
+    return [] if _KEY.fullmatch(key) and has_short_prefix(key) else _problems_by_rule(key)
+
+
+def _problems_by_rule(key: str) -> list[str]:
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         example = "(e.g. 'example.com/MyName')"
@@ -49,6 +65,8 @@ def problems_of_key(key: str) -> list[str]:
 
 def problems_of_value(value: str) -> list[str]:
     """What is wrong with a label value; the empty text is a value."""
+    if _VALUE.fullmatch(value):
+        return []
     problems = []
     if len(value.encode()) > _NAME_MAX_BYTES:
         problems.append(f"must be no more than {_NAME_MAX_BYTES} bytes")

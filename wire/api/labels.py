@@ -13,7 +13,13 @@ from typing import Final
 import msgspec
 
 from wire.api.int64 import fits_int64
-from wire.api.label_syntax import problems_of_key, problems_of_value
+from wire.api.label_syntax import (
+    LABEL_KEY,
+    LABEL_NAME,
+    has_short_prefix,
+    problems_of_key,
+    problems_of_value,
+)
 from wire.api.meta import LabelSelector, LabelSelectorRequirement
 from wire.api.quoting import go_quote
 
@@ -43,6 +49,7 @@ _DOES_NOT_EXIST: Final = Operator.DOES_NOT_EXIST
 _EQUALITY: Final = (_EQUALS, _DOUBLE_EQUALS, _NOT_EQUALS)
 _SETS: Final = (_IN, _NOT_IN)
 _PRESENCE: Final = (_EXISTS, _DOES_NOT_EXIST)
+_UNCHANGED: Final = (_EQUALS, _EXISTS, _DOES_NOT_EXIST)
 _ORDER: Final = (Operator.GREATER_THAN, Operator.LESS_THAN)
 
 
@@ -126,12 +133,30 @@ def parse(text: str) -> Selector:
 
 
 def _read(text: str) -> Selector:
-    return _sorted(_Parser(text).parse())
+    plain = _plain(text)
+    return _sorted(_Parser(text).parse() if plain is None else plain)
 
 
-# The same few selectors occur in every reconcile and request; parsing takes 30 us. Long ones are not kept.
-_KEPT_LENGTH_MAX: Final = 1024
-_kept = lru_cache(maxsize=4096)(_read)
+# The same few selectors occur in every reconcile and request; parsing takes 10 us. One takes at most 20 KB.
+_KEPT_LENGTH_MAX: Final = 256
+_kept = lru_cache(maxsize=2048)(_read)
+
+_PLAIN: Final = re.compile(f"({LABEL_KEY})(?:(=)({LABEL_NAME})?)?")
+
+
+def _plain(text: str) -> list[Requirement] | None:
+    """Those of a text such as `app=web,tier`, as most are; None for one that needs the grammar."""
+    found: list[Requirement] = []
+    for each in text.split(","):
+        matched = _PLAIN.fullmatch(each)
+        if matched is None or not has_short_prefix(each):
+            return None
+        key, equals, value = matched.groups()
+        if equals:
+            found.append(Requirement(key, _EQUALS, (value or "",)))
+        else:
+            found.append(Requirement(key, _EXISTS))
+    return found
 
 
 def requirement(key: str, operator: Operator, values: tuple[str, ...] = ()) -> Requirement:
@@ -185,20 +210,12 @@ def to_label_selector(selector: Selector) -> LabelSelector:
     return LabelSelector(match_labels=match_labels, match_expressions=match_expressions)
 
 
-def go_string(selector: LabelSelector | None) -> str:
-    """The API object as Go prints the struct, which is how the HPA names a metric's selector in its messages."""
-    if selector is None:
-        return "nil"
-    labels = "".join(f"{key}: {value}," for key, value in sorted(selector.match_labels.items()))
-    expressions = "".join(
-        f"LabelSelectorRequirement{{Key:{each.key},Operator:{each.operator},"
-        f"Values:[{' '.join(each.values)}],}},"
-        for each in selector.match_expressions
-    )
-    return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
-        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
-    )
+def through_label_selector(selector: Selector) -> Selector:
+    """What `to_label_selector` and `from_label_selector` make of it. Raises as the first one."""
+    keys = {each.key for each in selector.requirements if each.operator in _UNCHANGED}
+    if len(keys) == len(selector.requirements) and not selector.matches_nothing:
+        return selector
+    return from_label_selector(to_label_selector(selector))
 
 
 _OPERATOR_OF_WORD: Final = {

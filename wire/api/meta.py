@@ -75,6 +75,22 @@ class LabelSelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
     match_expressions: list[LabelSelectorRequirement] = []
 
 
+def go_string(selector: LabelSelector | None) -> str:
+    """The API object as Go prints the struct, which is how the HPA names a metric's selector in its messages."""
+    if selector is None:
+        return "nil"
+    labels = "".join(f"{key}: {value}," for key, value in sorted(selector.match_labels.items()))
+    expressions = "".join(
+        f"LabelSelectorRequirement{{Key:{each.key},Operator:{each.operator},"
+        f"Values:[{' '.join(each.values)}],}},"
+        for each in selector.match_expressions
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
+
+
 class ObjectReference(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):

@@ -3,10 +3,12 @@
 Three rules, in this order: from the tenth event within ten minutes on, events that differ only by
 their message are combined into one; an event that was written before gets a higher count; one object
 may have 25 events of a type at once, and one more every five minutes. Upstream remembers 4,096 of each
-and so stops limiting when more objects fail; here the memory fits the number of objects.
+and so stops limiting when more objects fail; here the memory fits the number of objects. Of a text, which may be long, only
+a hash is remembered.
 """
 
 import datetime
+import hashlib
 import re
 import zlib
 
@@ -16,7 +18,8 @@ from cachetools import LRUCache
 from scaler.cluster.events.token_bucket import Refill, TokenBucket
 from wire.api.meta import ObjectReference, time_from_unix
 
-OBJECTS_MAX = 50_000
+# Twice as many as the memory of the chart is enough for. Of one object, at most 5 KB are remembered.
+OBJECTS_MAX = 20_000
 # An object has events of both types, and of a handful of reasons.
 TYPES = 2
 REASONS = 4
@@ -69,7 +72,8 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Similar(msgspec.Struct):
-    messages: set[str]
+    messages: tuple[bytes, ...]
+    """Hashes of fewer than `SIMILAR_MAX` different ones."""
     last_seconds: float
 
 
@@ -85,9 +89,10 @@ class Correlator:
     def __init__(self, *, objects_max: int = OBJECTS_MAX) -> None:
         """`objects_max`: of how many objects; beyond that, those without recent events are forgotten."""
         per_reason = objects_max * REASONS
-        self._similar: LRUCache[tuple[str, ...], _Similar] = LRUCache(per_reason)
-        self._written: LRUCache[tuple[str, ...], _Written] = LRUCache(per_reason)
-        self._buckets: LRUCache[tuple[str, ...], TokenBucket] = LRUCache(objects_max * TYPES)
+        # By hash: what is remembered of an event has the same size, whatever its texts are.
+        self._similar: LRUCache[bytes, _Similar] = LRUCache(per_reason)
+        self._written: LRUCache[bytes, _Written] = LRUCache(per_reason)
+        self._buckets: LRUCache[bytes, TokenBucket] = LRUCache(objects_max * TYPES)
 
     def correlate(self, event: Event, *, now_seconds: float) -> Write | None:
         """How to write `event`; None when it is not written, because its object has had too many."""
@@ -95,23 +100,21 @@ class Correlator:
         write = self._counted(combined, key)
         return write if self._is_allowed(combined, now_seconds) else None
 
-    def _combined(self, event: Event, now_seconds: float) -> tuple[Event, tuple[str, ...]]:
-        key = (*_about(event), event.reason, event.reporting_component, event.reporting_instance)
+    def _combined(self, event: Event, now_seconds: float) -> tuple[Event, bytes]:
+        about = _about(event)
+        key = _hash(*about, event.reason, event.reporting_component, event.reporting_instance)
         similar = self._similar.get(key)
         if similar is None or now_seconds - similar.last_seconds > SIMILAR_WITHIN_SECONDS:
-            similar = _Similar(set(), now_seconds)
-        similar.messages.add(event.message)
+            similar = _Similar((), now_seconds)
         similar.last_seconds = now_seconds
         self._similar[key] = similar
-        if len(similar.messages) < SIMILAR_MAX:
-            return event, (
-                *_about(event),
-                event.involved_object.field_path,
-                event.reason,
-                event.message,
-            )
+        message = _hash(event.message)
+        if message not in similar.messages and len(similar.messages) + 1 < SIMILAR_MAX:
+            similar.messages += (message,)
+        if message in similar.messages:
+            named = event.involved_object.field_path, event.reason, event.message
+            return event, _hash(*about, *named)
         # Upstream forgets a random one; here it is this one. What matters is that there are many.
-        similar.messages.discard(event.message)
         now = time_from_unix(now_seconds)
         combined = msgspec.structs.replace(
             event,
@@ -126,7 +129,7 @@ class Correlator:
         )
         return combined, key
 
-    def _counted(self, event: Event, key: tuple[str, ...]) -> Write:
+    def _counted(self, event: Event, key: bytes) -> Write:
         before = self._written.get(key)
         patch = None
         if before is not None:
@@ -146,7 +149,7 @@ class Correlator:
         return Write(event=event, patch=patch)
 
     def _is_allowed(self, event: Event, now_seconds: float) -> bool:
-        key = _about(event)
+        key = _hash(*_about(event))
         bucket = self._buckets.get(key) or TokenBucket(float(SPAM.burst), now_seconds)
         self._buckets[key] = bucket
         return bucket.take(SPAM, now_seconds=now_seconds)
@@ -187,6 +190,12 @@ def event_name(about: str, now_seconds: float) -> str:
         return name
     # Upstream takes a UUID where the object's name is not valid in an event's name.
     return f"event.{zlib.crc32(about.encode()):x}.{stamp}"
+
+
+def _hash(*texts: str) -> bytes:
+    """Of these texts one after the other, each with its length."""
+    joined = "".join(f"{len(text)}:{text}" for text in texts)
+    return hashlib.blake2b(joined.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 def _about(event: Event) -> tuple[str, ...]:

@@ -21,8 +21,15 @@ _About = tuple[str, str, str]
 """Kind, namespace and name of its object."""
 
 
+PLACE_CHARACTERS: Final = 1_024
+"""Of a message, for each place that its event takes beside the first one."""
+
+
 class EventQueueLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How many events may wait: two for each of 5,000 autoscalers. An event takes about 1 KB."""
+    """How many places there are: two for each of 5,000 autoscalers.
+
+    An event takes one, which is about 1 KB, or more with a long message.
+    """
 
     normal: int = 10_000
     warning: int = 10_000
@@ -37,7 +44,9 @@ class EventQueue:
         self._first: dict[_Key, Write] = {}
         self._warning: dict[_Key, Write] = {}
         self._warnings_of: dict[_About, list[_Key]] = {}
-        self._normal_count = 0
+        # How many are taken by events of each type.
+        self._normal_places = 0
+        self._warning_places = 0
 
     def __len__(self) -> int:
         return len(self._first) + len(self._warning)
@@ -48,19 +57,28 @@ class EventQueue:
         waiting = self._first if key in self._first else self._warning
         before = waiting.get(key)
         if before is not None:
+            if not self._take_places(write, _places(write) - _places(before)):
+                return False
             # What does not exist yet is created with the new count instead of being patched.
             waiting[key] = Write(event=write.event) if before.patch is None else write
             return True
-        return self._put_normal(key, write) if _is_normal(write) else self._put_warning(key, write)
+        if not self._take_places(write, _places(write)):
+            return False
+        if _is_normal(write):
+            self._put_normal(key, write)
+        else:
+            self._put_warning(key, write)
+        return True
 
     def pop(self) -> Write:
         """The next write: the oldest Normal event, else the oldest other one. Raises `KeyError` when empty."""
         if self._first:
             write = self._first.pop(next(iter(self._first)))
-            self._normal_count -= _is_normal(write)
+            self._take_places(write, -_places(write))
             return write
         key = next(iter(self._warning), ("", ""))
         write = self._warning.pop(key)
+        self._take_places(write, -_places(write))
         about = _about(write.event.involved_object)
         others = self._warnings_of[about]
         others.remove(key)
@@ -68,21 +86,30 @@ class EventQueue:
             del self._warnings_of[about]
         return write
 
-    def _put_normal(self, key: _Key, write: Write) -> bool:
-        if self._normal_count >= self._limits.normal:
-            return False
+    def _take_places(self, write: Write, count: int) -> bool:
+        """Take so many, or give them back; False, if there are not so many for events of this type."""
+        if _is_normal(write):
+            if self._normal_places + count > self._limits.normal:
+                return False
+            self._normal_places += count
+        else:
+            if self._warning_places + count > self._limits.warning:
+                return False
+            self._warning_places += count
+        return True
+
+    def _put_normal(self, key: _Key, write: Write) -> None:
         for each in self._warnings_of.pop(_about(write.event.involved_object), ()):
             self._first[each] = self._warning.pop(each)
         self._first[key] = write
-        self._normal_count += 1
-        return True
 
-    def _put_warning(self, key: _Key, write: Write) -> bool:
-        if len(self) - self._normal_count >= self._limits.warning:
-            return False
+    def _put_warning(self, key: _Key, write: Write) -> None:
         self._warning[key] = write
         self._warnings_of.setdefault(_about(write.event.involved_object), []).append(key)
-        return True
+
+
+def _places(write: Write) -> int:
+    return 1 + len(write.event.message) // PLACE_CHARACTERS
 
 
 def _is_normal(write: Write) -> bool:

@@ -29,6 +29,8 @@ TRIES_MAX = 12
 RETRY_SECONDS = 10.0
 # A clock that is this far behind the last event was set back; then the new time is taken.
 CLOCK_STEP_SECONDS = 1.0
+# A message may name a selector or the name of a metric, for which kube-apiserver has no limit of its own.
+MESSAGE_CHARACTERS_MAX = 8_192
 # Refusals that are logged once: one for each namespace and reason.
 REFUSALS_MAX = 1024
 
@@ -91,7 +93,7 @@ class EventRecorder:
             about,
             type=type,
             reason=reason,
-            message=message,
+            message=message[:MESSAGE_CHARACTERS_MAX],
             source=self._source,
             now_seconds=now_seconds,
         )

@@ -59,6 +59,8 @@ class StoredObject:
         self.metadata = metadata
         self.watched_namespace = watched_namespace
         self.is_changed = False
+        self.failures = 0
+        """How many writes have failed since the last one that did not."""
         self.size_bytes = 0
         self._encoded: dict[str, bytes] = {}
 

@@ -48,6 +48,9 @@ FLUSH_SECONDS = 2.0
 UNAVAILABLE_CODES = (403, 404)
 # With a shorter period, most of the requests would be for it.
 UNAVAILABLE_SECONDS_MIN = 1.0
+# If the memories of so many namespaces one after the other cannot be written in this way, or without a response, others could
+# not be, either.
+FAILING_NAMESPACES_MAX = 2
 
 log = logging.getLogger(__name__)
 
@@ -204,7 +207,7 @@ class MemoryStore:
         return stored.get(uid) if stored is not None else None
 
     def put(self, namespace: str, uid: str, history: StoredHistory, *, is_urgent: bool) -> None:
-        """Store this with the next write, if the namespace is read; `is_urgent`: at once, unless the last write has failed."""
+        """Store this with the next write, if the namespace is read; `is_urgent`: at once, unless the last write of its object has failed."""
         if not self.is_read(namespace):
             return
         stored = self._object_of.get(uid)
@@ -214,7 +217,7 @@ class MemoryStore:
             if before is not None:
                 stored.moved_here.append((before, uid))
         stored.put(uid, history)
-        if is_urgent and not self._problem.problem:
+        if is_urgent and not stored.failures:
             self._urgent.set()
 
     def remove(self, uid: str) -> None:
@@ -224,40 +227,64 @@ class MemoryStore:
             stored.remove(uid)
 
     async def run(self) -> None:
-        """Write what has changed, until cancelled."""
+        """Write what has changed, until cancelled: at once after an urgent change, and once per period."""
+        now_seconds = asyncio.get_running_loop().time
+        due_seconds = now_seconds() + self._period_seconds
         while True:
-            try:
-                async with asyncio.timeout(self._period_seconds):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(due_seconds):
                     await self._urgent.wait()
-            except TimeoutError:
-                pass
             self._urgent.clear()
-            await self.flush()
+            is_due = now_seconds() >= due_seconds
+            await self.flush(repeats_failed=is_due)
+            if is_due or not self._have_failed():
+                due_seconds = now_seconds() + self._period_seconds
             await self._sleep(PAUSE_SECONDS_MIN)
 
-    async def flush(self) -> None:
-        """Write every changed object; one that fails is tried again in the next period."""
+    async def flush(self, *, repeats_failed: bool = True) -> None:
+        """Write every changed object; one that fails is tried again in the next period, after those that have not failed."""
         async with self._flushing:
             changed = [each for each in self._objects.values() if each.is_changed]
             problem: str | None = None
-            for stored in [each for each in changed if self._may_write(each.watched_namespace)]:
-                if self._objects.get(stored.metadata.name) is not stored:
-                    continue  # Given up while another one was written, and perhaps read again.
-                try:
-                    await self._flush_one(stored)
-                except (StatusError, Unavailable, msgspec.DecodeError) as error:
-                    problem = _explained(error)
-                    if _is_unavailable(error) or isinstance(error, Unavailable):
-                        break
-                except Exception as error:
-                    # A bug must not keep the others from being written.
-                    log.exception(
-                        "the scaling histories of HPAs in %s cannot be written",
-                        stored.watched_namespace,
-                    )
-                    problem = repr(error)
-            if changed:
+            failing: set[str] = set()
+            for stored in sorted(changed, key=lambda each: each.failures):
+                if (stored.failures and not repeats_failed) or not self._is_writable(stored):
+                    continue
+                error = await self._try_to_flush(stored)
+                problem = problem if error is None else _explained(error)
+                if error is None:
+                    failing.clear()
+                elif _is_unavailable(error) or isinstance(error, Unavailable):
+                    failing.add(stored.watched_namespace)
+                if len(failing) >= FAILING_NAMESPACES_MAX:
+                    break
+            if problem is not None or (changed and not self._have_failed()):
                 self._problem.set(problem)
+
+    def _is_writable(self, stored: StoredObject) -> bool:
+        """False also for one that was given up while another one was written, and perhaps read again."""
+        is_current = self._objects.get(stored.metadata.name) is stored
+        return is_current and self._may_write(stored.watched_namespace)
+
+    def _have_failed(self) -> bool:
+        return any(each.failures for each in self._objects.values())
+
+    async def _try_to_flush(self, stored: StoredObject) -> Exception | None:
+        """Why it could not be written; None if it was."""
+        try:
+            await self._flush_one(stored)
+        except (StatusError, Unavailable, msgspec.DecodeError) as error:
+            stored.failures += 1
+            return error
+        except Exception as error:
+            # A bug must not keep the others from being written.
+            log.exception(
+                "the scaling histories of HPAs in %s cannot be written", stored.watched_namespace
+            )
+            stored.failures += 1
+            return error
+        stored.failures = 0
+        return None
 
     async def _flush_one(self, stored: StoredObject) -> None:
         stored.is_changed = False

@@ -1,6 +1,6 @@
 """Which autoscalers are decided from which requests, so that a changed response finds them."""
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
 
 
 class Followers:
@@ -9,24 +9,31 @@ class Followers:
     def __init__(self) -> None:
         self._keys: dict[Hashable, set[str]] = {}
         self._requests: dict[str, tuple[Hashable, ...]] = {}
+        self.on_unfollowed: Callable[[Hashable], None] = lambda _: None
+        """Called with each request from which no autoscaler is decided any more."""
 
     def follow(self, key: str, requests: tuple[Hashable, ...]) -> None:
         """The autoscaler is decided from these requests, and from no others any more."""
-        if self._requests.get(key) == requests:
+        before = self._requests.get(key, ())
+        if before == requests:
             return
-        self.forget(key)
         self._requests[key] = requests
         for each in requests:
             self._keys.setdefault(each, set()).add(key)
+        self._leave(key, set(before).difference(requests))
 
     def forget(self, key: str) -> None:
         """The autoscaler does not exist any more."""
         # Several metrics of an autoscaler may have the same request.
-        for each in set(self._requests.pop(key, ())):
+        self._leave(key, set(self._requests.pop(key, ())))
+
+    def _leave(self, key: str, requests: set[Hashable]) -> None:
+        for each in requests:
             keys = self._keys[each]
             keys.discard(key)
             if not keys:
                 del self._keys[each]
+                self.on_unfollowed(each)
 
     def of(self, request: Hashable) -> Collection[str]:
         """The autoscalers that are decided from it."""

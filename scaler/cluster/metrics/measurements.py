@@ -16,6 +16,7 @@ from scaler.cluster.metrics.bounded_reader import BoundedReader, no_answer
 from scaler.cluster.metrics.custom import CustomMetrics, PreferredVersion
 from scaler.cluster.metrics.direct_reader import DirectReader, Route
 from scaler.cluster.metrics.external import external_metric, external_path
+from scaler.cluster.metrics.followers import Followers
 from scaler.cluster.metrics.metric_requests import (
     ExternalRequest,
     MetricRequest,
@@ -73,10 +74,12 @@ class Measurements:
         keeps_case: bool = True,
         route: Route | None = None,
         stream: MetricStream | None = None,
+        followers: Followers | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`period_seconds`: of the autoscalers that do not have their own. `keeps_case`: of the names of External metrics, which
-        client-go requests in lower case (`Request.URL`). `route`: to the adapter directly, `stream`: what it streams.
+        client-go requests in lower case (`Request.URL`). `route`: to the adapter directly, `stream`: what it streams, and `followers`:
+        of that only what autoscalers are decided from is kept.
         """
         self._keeps_case = keeps_case
         self._telemetry = telemetry
@@ -98,9 +101,14 @@ class Measurements:
         self._responses: SharedResponses[MetricRequest, Response] = SharedResponses(
             fresh_seconds_max=_fresh_seconds(period_seconds), monotonic=monotonic
         )
-        self._streamed: StreamedResponses[Response] = StreamedResponses(
-            MetricStream(monotonic) if stream is None else stream, bounded, monotonic
+        followers = Followers() if followers is None else followers
+        self.streamed: StreamedResponses[Response] = StreamedResponses(
+            MetricStream(monotonic) if stream is None else stream,
+            bounded,
+            lambda request: bool(followers.of(request)),
+            monotonic,
         )
+        followers.on_unfollowed = self.streamed.forget
 
     def reads(
         self,
@@ -134,7 +142,7 @@ class Measurements:
     def find(self, request: MetricRequest, ages: "Ages") -> Sent[Response] | None:
         """What was streamed or sent for it already, if that is new enough."""
         sent_as = _sent_as(request)
-        streamed = self._streamed.find(sent_as, ages.streamed_seconds)
+        streamed = self.streamed.find(sent_as, ages.streamed_seconds)
         return streamed or self._responses.find(
             sent_as, ages.fresh_seconds, ages.fresh_since_seconds
         )
@@ -146,13 +154,13 @@ class Measurements:
             self.count_found(request, found)
             return found
         sent_as = _sent_as(request)
-        reader = self._streamed.reader(sent_as, ages.streamed_seconds)
+        reader = self.streamed.reader(sent_as, ages.streamed_seconds)
         result = "sent" if reader.streamed is None else "streamed"
         self._telemetry.count_metrics_request(request.group, result)
         return self._responses.send(
             sent_as,
             lambda: self._response(sent_as, reader),
-            lambda sent: self._streamed.keep(sent_as, reader, sent),
+            lambda sent: self.streamed.keep(sent_as, reader, sent),
         )
 
     def count_found(self, request: MetricRequest, found: Sent[Response]) -> None:
@@ -165,8 +173,8 @@ class Measurements:
 
         None, too, if the stream was lost meanwhile: nothing is sent, since the next reconcile does.
         """
-        request = self._streamed.request_of(path)
-        if request is None or not self._streamed.holds(request, STREAMED_SECONDS_MAX):
+        request = self.streamed.request_of(path)
+        if request is None or not self.streamed.holds(request, STREAMED_SECONDS_MAX):
             return None
         ages = Ages(fresh_seconds=0.0, streamed_seconds=STREAMED_SECONDS_MAX)
         await responded((self.find_or_send(request, ages),), self._deadline_seconds)

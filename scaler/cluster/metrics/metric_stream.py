@@ -25,6 +25,10 @@ REFUSED_SECONDS: Final = 60.0
 """How long a path that the adapter does not stream is not watched again."""
 DENIED_SECONDS: Final = 10.0
 """The same without permission, which the adapter cannot check either while kube-apiserver restarts."""
+PATH_CHARACTERS_MAX: Final = 8_192
+"""With the selectors of ordinary metrics and pods, a path has a few hundred. A longer one is read by GETs."""
+PATHS_CHARACTERS_MAX: Final = 32 << 20
+"""Of all paths together."""
 # Not an answer to the request, but a reason to send it without a stream: kube-apiserver may decide otherwise.
 BODIES_BYTES_MAX: Final = 64 << 20
 """Of all responses together. What does not fit is read by GETs, whose memory has a limit of its own."""
@@ -67,15 +71,19 @@ class MetricStream:
         self._as_of_seconds = float("-inf")
         self._paths: dict[str, _Path] = {}
         self._path_of: dict[int, str] = {}
-        self._new: list[WatchedPath] = []
+        self._paths_characters = 0
+        self._new: dict[int, WatchedPath] = {}
         self._stopped: list[int] = []
-        self._refused_until: dict[str, float] = {}
+        # By the hash of the path: it is forgotten later than the path itself.
+        self._refused_until: dict[int, float] = {}
         self._last_id = 0
         self._with_response = 0
         self._body_bytes = 0
         self._dropped_at_seconds = float("-inf")
         self.on_change: Callable[[str], None] = lambda _: None
         """Called with each path that has another response. The first one may differ from that of the last GET, too."""
+        self.on_drop: Callable[[str], None] = lambda _: None
+        """Called with each path that is not watched any more, for whatever reason."""
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -96,27 +104,35 @@ class MetricStream:
         """The connection is lost: nothing is confirmed any more."""
         self._is_open = False
         self._as_of_seconds = float("-inf")
-        self._paths.clear()
-        self._with_response = 0
-        self._body_bytes = 0
-        self._path_of.clear()
-        self._new.clear()
+        for path in list(self._paths):
+            self._stop(path)
         self._stopped.clear()
 
-    def watch(self, path: str) -> None:
-        """A GET of this path was sent: watch it, if the stream can."""
-        if not self._is_open or path in self._paths or len(self._paths) >= self._paths_max:
-            return
-        if len(path) > REQUEST_BYTES_MAX // 2 or not self._serves(path):
-            return
+    def watch(self, path: str) -> bool:
+        """A GET of this path was sent: watch it, if the stream can. Whether it is watched now."""
+        if path in self._paths:
+            return True
         now_seconds = self._monotonic()
-        if self._refused_until.get(path, now_seconds) > now_seconds:
-            return
-        self._refused_until.pop(path, None)
+        if (
+            not self._is_open
+            or len(self._paths) >= self._paths_max
+            or len(path) > min(PATH_CHARACTERS_MAX, PATHS_CHARACTERS_MAX - self._paths_characters)
+            or not self._serves(path)
+            or self._refused_until.get(hash(path), now_seconds) > now_seconds
+        ):
+            return False
+        self._refused_until.pop(hash(path), None)
         self._last_id += 1
         self._paths[path] = _Path(self._last_id, now_seconds)
         self._path_of[self._last_id] = path
-        self._new.append(WatchedPath(self._last_id, path))
+        self._paths_characters += len(path)
+        self._new[self._last_id] = WatchedPath(self._last_id, path)
+        return True
+
+    def stop(self, path: str) -> None:
+        """Nothing is decided from it any more: do not watch it."""
+        if path in self._paths:
+            self._stop(path)
 
     def use(self, path: str, max_age_seconds: float) -> Streamed | None:
         """Take the response, if a GET that was sent at most that long ago would have had the same."""
@@ -140,7 +156,7 @@ class MetricStream:
             body_bytes = self._body_bytes + len(body) - watched.body_bytes
             if each.code in NOT_STREAMED or body_bytes > BODIES_BYTES_MAX:
                 wait_seconds = DENIED_SECONDS if each.code in (401, 403) else REFUSED_SECONDS
-                self._refused_until[path] = self._monotonic() + wait_seconds
+                self._refused_until[hash(path)] = self._monotonic() + wait_seconds
                 self._stop(path)
                 continue
             self._body_bytes = body_bytes
@@ -148,7 +164,9 @@ class MetricStream:
             changed.append(path)
             watched.response = Streamed(each.code, body)
         if update.as_of is not None:
-            self._as_of_seconds = max(self._as_of_seconds, update.as_of)
+            # A time of the future, which this process has not sent, would confirm everything until then.
+            as_of_seconds = min(update.as_of, self._monotonic())
+            self._as_of_seconds = max(self._as_of_seconds, as_of_seconds)
         for path in changed:
             self.on_change(path)
 
@@ -156,10 +174,10 @@ class MetricStream:
         """The messages to send now: the time, and what to watch and to stop, in as many messages as needed."""
         self._drop_unused()
         stop, self._stopped = tuple(self._stopped), []
-        new, self._new = self._new, []
+        new, self._new = self._new, {}
         watch: list[WatchedPath] = []
         size = 0
-        for each in new:
+        for each in new.values():
             size += len(each.path.encode()) + _ENTRY_BYTES
             if size > REQUEST_BYTES_MAX // 2 and watch:
                 yield encode(StreamRequest(now=self._monotonic(), watch=tuple(watch), stop=stop))
@@ -173,8 +191,9 @@ class MetricStream:
             return
         self._dropped_at_seconds = now_seconds
         unused_since = now_seconds - UNUSED_SECONDS
-        for path in [path for path, until in self._refused_until.items() if until < now_seconds]:
-            del self._refused_until[path]
+        self._refused_until = {
+            path: until for path, until in self._refused_until.items() if until >= now_seconds
+        }
         for path in [
             path for path, each in self._paths.items() if each.used_at_seconds < unused_since
         ]:
@@ -184,5 +203,8 @@ class MetricStream:
         watched = self._paths.pop(path)
         self._with_response -= watched.response is not None
         self._body_bytes -= watched.body_bytes
+        self._paths_characters -= len(path)
         del self._path_of[watched.id]
-        self._stopped.append(watched.id)
+        if self._new.pop(watched.id, None) is None:
+            self._stopped.append(watched.id)
+        self.on_drop(path)

@@ -1,14 +1,14 @@
-"""The decoded responses of requests that the adapter streams. A response that has not changed is decoded once."""
+"""The decoded responses of requests that the adapter streams. A response that has not changed is decoded once.
+
+Of a request something is kept exactly as long as the stream watches its path, and so at most while an autoscaler is decided from it.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
 
-from cachetools import LRUCache
-
 from scaler.cluster.metrics.metric_requests import MetricRequest
 from scaler.cluster.metrics.metric_stream import MetricStream, Streamed
 from scaler.cluster.metrics.shared_responses import Sent
-from wire.api.metric_stream import PATHS_MAX
 from wire.api.status import from_response
 from wire.kube.requests import JSON, Reader
 
@@ -59,14 +59,24 @@ class StreamedResponses(Generic[Response]):
     """Responses by request."""
 
     def __init__(
-        self, stream: MetricStream, behind: Reader, monotonic: Callable[[], float]
+        self,
+        stream: MetricStream,
+        behind: Reader,
+        is_followed: Callable[[MetricRequest], bool],
+        monotonic: Callable[[], float],
     ) -> None:
-        """`behind`: reads what is not streamed."""
+        """`behind`: reads what is not streamed; `is_followed`: whether an autoscaler is decided from the request."""
         self._stream = stream
         self._behind = behind
+        self._is_followed = is_followed
         self._monotonic = monotonic
-        self._known: LRUCache[MetricRequest, _Known[Response]] = LRUCache(PATHS_MAX)
-        self._request_of: LRUCache[str, MetricRequest] = LRUCache(PATHS_MAX)
+        self._known: dict[MetricRequest, _Known[Response]] = {}
+        # Several, if the names of their metrics are written in lower case.
+        self._requests_of: dict[str, list[MetricRequest]] = {}
+        stream.on_drop = self._dropped
+
+    def __len__(self) -> int:
+        return len(self._known)
 
     def find(self, request: MetricRequest, max_age_seconds: float) -> Sent[Response] | None:
         """The response, if it is streamed, confirmed for that age, and decoded or being decoded."""
@@ -88,22 +98,37 @@ class StreamedResponses(Generic[Response]):
 
     def keep(self, request: MetricRequest, reader: StreamedReader, decoded: Sent[Response]) -> None:
         """The request was read with `reader`: from now on it is watched, and a response that was streamed is used again."""
-        if not reader.path:
-            return
         known = self._known.get(request)
-        if known is None or known.path != reader.path:
+        if known is not None and known.path != reader.path:
+            self.forget(request)
+            known = None
+        if not (reader.path and self._is_followed(request) and self._stream.watch(reader.path)):
+            return
+        if known is None:
             known = self._known[request] = _Known(reader.path, self._monotonic())
-            self._request_of[reader.path] = request
+            self._requests_of.setdefault(reader.path, []).append(request)
         known.located_at_seconds = self._monotonic()
         if reader.was_streamed:
             decoded.was_streamed = True
             known.streamed, known.decoded = reader.streamed, decoded
-        else:
-            self._stream.watch(reader.path)
+
+    def forget(self, request: MetricRequest) -> None:
+        """No autoscaler is decided from it any more, or its path has changed."""
+        known = self._known.pop(request, None)
+        if known is None:
+            return
+        others = self._requests_of[known.path]
+        others.remove(request)
+        if not others:
+            self._stream.stop(known.path)
 
     def request_of(self, path: str) -> MetricRequest | None:
-        """The request with this path."""
-        return self._request_of.get(path)
+        """A request with this path."""
+        return next(iter(self._requests_of.get(path, ())), None)
+
+    def _dropped(self, path: str) -> None:
+        for request in self._requests_of.pop(path, ()):
+            self._known.pop(request, None)
 
     def _use(
         self, request: MetricRequest, max_age_seconds: float

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from wire.api import labels
-from wire.api.meta import LabelSelector
+from wire.api.meta import LabelSelector, go_string
 
 
 class Read(msgspec.Struct, rename="camel"):
@@ -80,8 +80,8 @@ def test_selectors_become_the_same_objects(read):
         encoded = msgspec.json.encode(found) if found is not None else b""
         if (encoded, error) != (bytes(row.object), row.object_error):
             wrong.append((row.text, encoded, error, bytes(row.object), row.object_error))
-        if found is not None and labels.go_string(found) != row.go_string:
-            wrong.append((row.text, labels.go_string(found), row.go_string))
+        if found is not None and go_string(found) != row.go_string:
+            wrong.append((row.text, go_string(found), row.go_string))
     assert wrong == []
 
 
@@ -92,6 +92,6 @@ def test_objects_become_the_same_selectors(rows, matches):
         got = (str(found), matches(found)) if found is not None else ("", "")
         if (*got, error) != (row.string, row.matches, row.error):
             wrong.append((row, got, error))
-        if labels.go_string(row.object) != row.go_string:
-            wrong.append((row, labels.go_string(row.object)))
+        if go_string(row.object) != row.go_string:
+            wrong.append((row, go_string(row.object)))
     assert wrong == []

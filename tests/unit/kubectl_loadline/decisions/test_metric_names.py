@@ -7,7 +7,7 @@ import pytest
 from kubectl_loadline.decisions.metric_names import in_prometheus_words
 from kubectl_loadline.program import main
 from tests.unit.kubectl_loadline.api_server import LAS, autoscaler, collection, within
-from wire.api.labels import LabelSelector, LabelSelectorRequirement, go_string
+from wire.api.meta import LabelSelector, LabelSelectorRequirement, go_string
 
 
 def requirement(key, operator, *values):

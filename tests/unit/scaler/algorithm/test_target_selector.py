@@ -44,6 +44,14 @@ def planned(selector):
             None,
             id="too long to be read in each reconcile",
         ),
+        pytest.param(
+            ",".join(["k"] * 300),
+            "InvalidSelector",
+            "the selector of the target's scale has 299 commas, and is not used because it has more than 256: "
+            "select its pods by fewer labels",
+            None,
+            id="too many labels to be compared in each reconcile",
+        ),
     ],
 )
 def test_an_unusable_selector_is_reported(selector, event_reason, event_message, condition_message):

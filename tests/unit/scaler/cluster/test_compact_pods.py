@@ -1,14 +1,27 @@
 """A compact pod decides like the whole one, and pods of a template share what they have in common."""
 
+import tracemalloc
 from datetime import UTC, datetime
 
 import msgspec
 import pytest
 
 from benchmarks.pod_memory import pod as kube_pod
-from scaler.algorithm.observed import DELETION_COST, OWN_DELETION_COST, Pod, PodMetadata, PodStatus
+from scaler.algorithm.observed import (
+    DELETION_COST,
+    OWN_DELETION_COST,
+    Container,
+    OwnerReference,
+    Pod,
+    PodAnnotations,
+    PodMetadata,
+    PodSpec,
+    PodStatus,
+    ResourceRequirements,
+)
 from scaler.algorithm.pod_requests import pod_requests
-from scaler.cluster.compact_pods import WITHOUT_ANNOTATIONS, PodCompactor
+from scaler.algorithm.unusable import MetricUnusable
+from scaler.cluster.compact_pods import LABELS_MAX, WITHOUT_ANNOTATIONS, PodCompactor
 from wire.api import kube_json
 
 
@@ -38,6 +51,75 @@ def test_pods_of_one_template_share_labels_and_containers():
     assert first.metadata.labels is second.metadata.labels
     assert first.spec is second.spec
     assert other.metadata.labels is not first.metadata.labels
+
+
+def test_nothing_is_kept_of_pods_that_are_gone():
+    compactor = PodCompactor()
+    first, second = (compactor.compact(decoded(number)) for number in (7, 8))
+    del first
+    assert len(compactor) == 3, "labels, owner and spec of the other one"
+    is_shared = compactor.compact(decoded(9)).spec is second.spec
+    assert is_shared
+    del second
+    assert len(compactor) == 0
+
+
+def with_containers(count: int) -> PodSpec:
+    cpu = ResourceRequirements(requests={"cpu": "1m"})
+    return PodSpec(
+        containers=tuple(Container(name=f"c{number}", resources=cpu) for number in range(count))
+    )
+
+
+@pytest.mark.deviation("pod-size")
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pytest.param(Pod(metadata=PodMetadata(), spec=with_containers(5_000)), id="containers"),
+        pytest.param(
+            Pod(metadata=PodMetadata(labels={f"l{n}": "" for n in range(50_000)})), id="labels"
+        ),
+        pytest.param(
+            Pod(
+                metadata=PodMetadata(
+                    owner_references=(OwnerReference(name="o" * 1_000_000, controller=True),)
+                )
+            ),
+            id="owner",
+        ),
+        pytest.param(
+            Pod(
+                metadata=PodMetadata(annotations=PodAnnotations(own_deletion_cost="1" * 1_000_000))
+            ),
+            id="annotation",
+        ),
+    ],
+)
+def test_of_a_very_large_pod_little_is_kept(pod):
+    compactor, encoded = PodCompactor(), msgspec.json.encode(pod)
+    tracemalloc.start()
+    compact = compactor.compact(msgspec.json.decode(encoded, type=Pod))
+    kept_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept_bytes < 100_000
+    assert compact.metadata.name == pod.metadata.name
+
+
+@pytest.mark.deviation("pod-size")
+def test_the_requests_of_a_very_large_pod_are_not_known():
+    metadata = PodMetadata(name="web-1", labels={"app": "web"})
+    found = PodCompactor().compact(Pod(metadata=metadata, spec=with_containers(5_000)))
+    assert found.metadata.labels == {"app": "web"}
+    for container in ("", "c0"):
+        with pytest.raises(MetricUnusable, match="the containers of Pod web-1 are too large"):
+            pod_requests([found], resource="cpu", container=container, pod_level_resources=True)
+
+
+def test_a_pod_with_a_hundred_containers_and_labels_is_kept():
+    labels = {f"example.com/label-{number}": "x" * 63 for number in range(LABELS_MAX)}
+    pod = Pod(metadata=PodMetadata(labels=labels), spec=with_containers(100))
+    found = PodCompactor().compact(pod)
+    assert (found.spec, found.metadata.labels) == (pod.spec, labels)
 
 
 def test_a_pod_without_labels_containers_and_conditions_is_compacted():

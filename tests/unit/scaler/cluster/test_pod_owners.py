@@ -9,12 +9,8 @@ import pytest
 from scaler.algorithm.observed import OwnerReference, PodMetadata, PodStatus
 from scaler.algorithm.observed import Pod as TargetPod
 from scaler.api.autoscaler import Autoscaler
-from scaler.cluster.pod_owners import (
-    AGE_SECONDS_MAX,
-    NAMESPACE_RESOURCES_MAX,
-    OTHER_RESOURCES_MAX,
-    PodOwners,
-)
+from scaler.cluster.owner_shares import NAMESPACE_RESOURCES_MAX, RESOURCES_MAX, UNUSED_SECONDS
+from scaler.cluster.pod_owners import AGE_SECONDS_MAX, PodOwners
 from tests.fakes.scaler import FakeMapper, resource
 from wire.api.status import StatusError
 
@@ -22,6 +18,7 @@ REPLICA_SETS = "/apis/apps/v1/replicasets"
 UNITS = "/apis/example.com/v1/units"
 WORKERS = "/apis/example.com/v1/workers"
 TARGET = "uid-of-web"
+NOT_LISTED = "has not been listed yet"
 KINDS = (
     resource("apps", "v1", "replicasets", "ReplicaSet"),
     resource("apps", "v1", "deployments", "Deployment"),
@@ -101,6 +98,25 @@ class Owned:
 
     def start(self, work, name):
         self.tasks[name] = asyncio.create_task(work)
+        return self.tasks[name]
+
+    def needs(self, namespace, number):
+        """An autoscaler of this namespace has a pod whose owner is of that kind; why that is not known."""
+        fleet = autoscaler("Fleet", "example.com/v1")
+        metadata = msgspec.structs.replace(fleet.metadata, namespace=namespace)
+        found = msgspec.structs.replace(fleet, metadata=metadata)
+        owner = reference(f"Kind{number}", "o", api_version="many.example.com/v1")
+        return self.owners.of(found, TARGET, [pod("p", owner)]).problem
+
+    async def watched(self):
+        """The numbers of the kinds that are watched."""
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return {
+            int(name.rpartition("kind")[2].rstrip("s"))
+            for name, task in self.tasks.items()
+            if not task.done()
+        }
 
     async def of(self, *pods, target=None):
         found = target or autoscaler()
@@ -224,11 +240,49 @@ async def test_the_kinds_of_one_namespace_leave_space_for_those_of_others(world)
         metadata = msgspec.structs.replace(fleet.metadata, namespace=namespace)
         found = msgspec.structs.replace(fleet, metadata=metadata)
         world.owners.of(found, TARGET, [pod("p", kind)])
-    assert len(world.tasks) == 3 * NAMESPACE_RESOURCES_MAX < OTHER_RESOURCES_MAX
+    assert len(world.tasks) == 3 * NAMESPACE_RESOURCES_MAX < RESOURCES_MAX
+
+
+def fill(world):
+    """The autoscalers of some namespaces need as many kinds as can be watched; the numbers of these."""
+    for number in range(RESOURCES_MAX):
+        assert NOT_LISTED in world.needs(f"n{number // NAMESPACE_RESOURCES_MAX}", number)
+    return set(range(RESOURCES_MAX))
+
+
+async def test_kinds_that_no_autoscaler_needs_any_more_are_not_watched_any_more(world):
+    fill(world)
+    for _ in range(3):
+        world.seconds += UNUSED_SECONDS / 2
+        world.needs("n1", NAMESPACE_RESOURCES_MAX)
+    assert await world.watched() == {NAMESPACE_RESOURCES_MAX}
+    assert NOT_LISTED in world.needs("n0", 0), "it is needed again"
+    assert await world.watched() == {0, NAMESPACE_RESOURCES_MAX}
+
+
+async def test_a_namespace_with_many_kinds_gives_way_to_one_with_fewer(world):
+    full = fill(world)
+    assert NOT_LISTED in world.needs("victim", 25)
+    watched = await world.watched()
+    assert len(watched) == RESOURCES_MAX
+    [given_up] = full - watched
+    assert "of more than" in world.needs(f"n{given_up // NAMESPACE_RESOURCES_MAX}", given_up)
+    assert await world.watched() == watched, "there is no end to it otherwise"
+    for number in (26, 27):
+        assert NOT_LISTED in world.needs("victim", number)
+    assert "of more than" in world.needs("victim", 28), "all have about as many"
+
+
+async def test_of_the_kinds_of_a_namespace_one_that_others_need_too_is_given_up_last(world):
+    full = fill(world)
+    for number in full - {6}:
+        world.needs("another", number)
+    world.needs("victim", 25)
+    assert full - await world.watched() == {6}
 
 
 async def test_a_kind_counts_once_in_however_many_namespaces_it_is_watched():
-    namespaces = [f"n{each}" for each in range(OTHER_RESOURCES_MAX + 5)]
+    namespaces = [f"n{each}" for each in range(RESOURCES_MAX + 5)]
     made = Owned(namespaces=namespaces)
     worker = pod("w-1", reference("Worker", "w", api_version="example.com/v1"))
     fleet = autoscaler("Fleet", "example.com/v1")

@@ -91,8 +91,29 @@ def test_the_matches_of_a_selector_are_the_same_object_until_one_of_its_pods_cha
 
 
 def test_pods_are_remembered_of_no_more_selectors_than_the_limit():
-    index = PodIndex(selectors_max=3)
+    index = PodIndex(selectors_bytes_max=3_000)
     index.change(None, pod("a", app="web"))
     for number in range(10):
         assert names(index, f"app!=db{number}") == ["a"]
-    assert len(index._matches) <= 3
+        assert len(index._matches) <= 5
+    assert index._matches
+
+
+def test_the_pods_of_long_selectors_are_remembered_of_fewer():
+    index = PodIndex(selectors_bytes_max=1_000_000)
+    index.change(None, pod("a", app="web"))
+    for number in range(100):
+        values = ",".join(f"v{each}" for each in range(200))
+        assert names(index, f"app notin (w{number},{values})") == ["a"]
+    assert 10 < len(index._matches) < 60
+
+
+def test_a_selector_that_matches_another_pod_now_is_counted_once():
+    index = PodIndex(selectors_bytes_max=3_000)
+    for number in range(50):
+        index.change(None, pod(f"a{number}", app="web"))
+        assert len(names(index, "app=web")) == number + 1
+    before = index.matching("shop", parse("app=db"))
+    assert index.matching("shop", parse("app=db")) is before, "nothing had to be forgotten"
+    index.change(None, pod("b", app="other"))
+    assert set(index._matches) == {("shop", parse("app=db")), ("shop", parse("app=web"))}

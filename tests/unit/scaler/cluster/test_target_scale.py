@@ -3,7 +3,7 @@
 import pytest
 
 from scaler.algorithm.observed import ScaleUnavailable, ScaleView
-from scaler.algorithm.target_selector import SELECTOR_CHARACTERS_MAX
+from scaler.algorithm.target_selector import SELECTOR_CHARACTERS_MAX, SELECTOR_COMMAS_MAX
 from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, CrossVersionObjectReference
 from scaler.cluster.scales import Scales
 from scaler.cluster.target_scale import TargetScale, read_scale
@@ -193,8 +193,14 @@ async def test_the_selector_is_what_client_go_makes_of_it(selector, read_as):
 
 
 @pytest.mark.deviation("spec-size")
-async def test_a_selector_that_is_too_long_to_be_used_is_not_parsed():
-    text = f"app in ({','.join(['v'] * SELECTOR_CHARACTERS_MAX)}"
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("app in (".ljust(SELECTOR_CHARACTERS_MAX + 1, "v"), id="characters"),
+        pytest.param("app in (" + "v," * (SELECTOR_COMMAS_MAX + 1), id="values"),
+    ],
+)
+async def test_a_selector_that_is_too_long_to_be_used_is_not_parsed(text):
     kube = FakeKube()
     kube.serve(PATH, {**SCALE, "status": {"replicas": 2, "selector": text}})
     read = await read_scale(kube, FakeMapper(DEPLOYMENTS), scaled())

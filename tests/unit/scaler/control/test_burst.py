@@ -15,7 +15,7 @@ from scaler.cluster.clock import Clock
 from scaler.cluster.rivals import Selectors, Targets
 from scaler.cluster.scales import Scales
 from scaler.cluster.telemetry import Telemetry
-from scaler.control.burst import QUIET_SECONDS, WAIT_PERIODS_MAX
+from scaler.control.burst import QUIET_SECONDS, WAIT_SECONDS_MAX, Burst, wait_seconds_max
 from scaler.control.controller import Controller
 from scaler.control.dependencies import Dependencies
 from scaler.control.reconcile import Reconciler
@@ -170,8 +170,29 @@ def test_a_status_does_not_wait_for_long_while_others_are_scaled_without_end():
     many = run(scenario)
     scales, statuses = many.times("scale"), many.times("status")
     waits = [statuses[name] - scales[name] for name in many.names]
-    most_seconds = WAIT_PERIODS_MAX * PERIOD_SECONDS
+    most_seconds = wait_seconds_max(PERIOD_SECONDS)
     assert QUIET_SECONDS < max(waits) <= most_seconds + 5 * WRITE_SECONDS
+
+
+def test_no_status_waits_longer_because_the_period_of_its_autoscaler_is_an_hour():
+    async def scenario() -> float:
+        loop = asyncio.get_running_loop()
+        burst = Burst(loop.time)
+
+        async def scale_without_end() -> None:
+            while True:
+                await burst.over(0.0)
+                await virtual_time.passes(QUIET_SECONDS / 2)
+
+        others = asyncio.create_task(scale_without_end())
+        began = loop.time()
+        await burst.over(wait_seconds_max(3600.0))
+        others.cancel()
+        return loop.time() - began
+
+    assert virtual_time.run(scenario()) == pytest.approx(WAIT_SECONDS_MAX)
+    assert wait_seconds_max(PERIOD_SECONDS) == pytest.approx(2.25)
+    assert wait_seconds_max(2.0) == pytest.approx(0.3)
 
 
 def test_an_autoscaler_is_not_reconciled_again_before_its_status_was_written():

@@ -13,6 +13,7 @@ from tests.unit.scaler.runtime.replica import (
     OTHERS,
     PERIOD_SECONDS,
     SHOP,
+    ListedHpas,
     Replica,
 )
 from wire.api.status import internal_error
@@ -33,6 +34,25 @@ def test_only_the_autoscalers_of_owned_shards_are_reconciled_and_shown():
         assert replica.owned() == 1
         await replica.stop()
         assert replica.owned() == 0
+
+    virtual_time.run(scenario())
+
+
+class WithoutAPeriod(ListedHpas):
+    """A definition without limits has let a period of no seconds through."""
+
+    async def get(self, path, params=None, *, accept=""):
+        body = await super().get(path, params, accept=accept)
+        return body.replace(b'"maxReplicas"', b'"syncPeriodSeconds": 0, "maxReplicas"')
+
+
+def test_a_period_of_no_seconds_does_not_end_the_process():
+    async def scenario():
+        replica = Replica(Server(), hpas=WithoutAPeriod())
+        await replica.begin(ALL_SHARDS)
+        assert await replica.reconciles() == {"shop/web", "bank/web"}
+        assert not replica.running.done()
+        await replica.stop()
 
     virtual_time.run(scenario())
 

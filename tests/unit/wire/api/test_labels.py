@@ -1,12 +1,15 @@
 """Selectors as promises; the grammar itself is held to upstream's by tests/conformance/wire."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wire.api import labels
+from wire.api import label_syntax, labels
+from wire.api.label_syntax import problems_of_key
 from wire.api.labels import EVERYTHING, NOTHING, Operator, Requirement, Selector
-from wire.api.meta import LabelSelector, LabelSelectorRequirement
+from wire.api.meta import LabelSelector, LabelSelectorRequirement, go_string
 
 quick = settings(max_examples=150, deadline=None)
 
@@ -83,6 +86,47 @@ def test_any_text_is_a_selector_or_a_value_error(text):
     assert labels.parse(str(selector)) == selector
 
 
+@quick
+@given(selectors)
+def test_a_selector_changes_as_the_api_object_does(selector):
+    try:
+        expected = labels.from_label_selector(labels.to_label_selector(selector))
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            labels.through_label_selector(selector)
+    else:
+        assert labels.through_label_selector(selector) == expected
+
+
+PIECES = ("a", "b.c", "in", "example.com/a", "A/b", "x" * 64, "y" * 300 + "/a", "-", "/", "=", "==", "!", " ", "(", ")", ",", ",", "é")  # fmt: skip
+
+
+@quick
+@given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join))
+def test_a_plain_text_is_read_as_by_the_grammar(text):
+    plain = labels._plain(text)
+    if plain is not None:
+        assert labels._sorted(plain) == labels._sorted(labels._Parser(text).parse())
+
+
+@pytest.mark.parametrize("text", ["a", "a=", "example.com/a=b", "in=notin,b.c", "a=1,a=2,a"])
+def test_labels_and_their_values_are_read_without_the_grammar(text):
+    assert labels._plain(text) is not None
+
+
+@quick
+@given(st.lists(st.sampled_from(PIECES), max_size=4).map("".join))
+def test_a_key_without_a_problem_has_none_by_any_rule(key):
+    assert (problems_of_key(key) == []) == (not label_syntax._problems_by_rule(key))
+
+
+def test_long_texts_that_were_read_are_not_remembered():
+    before = labels._kept.cache_info().currsize
+    for number in range(10):
+        labels.parse(f"n{number}=" + ",".join(f"k{index}" for index in range(100)))
+    assert labels._kept.cache_info().currsize == before
+
+
 def test_no_selector_selects_nothing_and_an_empty_one_everything():
     assert labels.from_label_selector(None) == NOTHING
     assert labels.from_label_selector(LabelSelector()) == EVERYTHING == labels.parse("")
@@ -120,8 +164,8 @@ def test_a_selector_is_printed_as_go_prints_the_struct():
         match_labels={"b": "2", "a": "1"},
         match_expressions=[LabelSelectorRequirement(key="k", operator="In", values=["x", "y"])],
     )
-    assert labels.go_string(None) == "nil"
-    assert labels.go_string(selector) == (
+    assert go_string(None) == "nil"
+    assert go_string(selector) == (
         "&LabelSelector{MatchLabels:map[string]string{a: 1,b: 2,},MatchExpressions:[]LabelSelectorRequirement{"
         "LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},},}"
     )

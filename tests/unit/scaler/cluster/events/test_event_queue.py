@@ -2,12 +2,13 @@
 
 import itertools
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.cluster.events.correlation import Correlator
-from scaler.cluster.events.event_queue import EventQueue, EventQueueLimits
+from scaler.cluster.events.correlation import Correlator, Write
+from scaler.cluster.events.event_queue import PLACE_CHARACTERS, EventQueue, EventQueueLimits
 from tests.unit.scaler.cluster.events.test_recorder import WEB, autoscaler, happened
 
 
@@ -57,6 +58,33 @@ def test_no_warning_is_written_after_a_later_normal_event_of_its_object(steps):
         if earlier.involved_object == later.involved_object and earlier.type == "Normal":
             first_recorded = recorded.index(earlier.metadata.name)
             assert recorded.index(later.metadata.name) > first_recorded or later.type == "Normal"
+
+
+def test_an_event_with_a_long_message_takes_the_space_of_several():
+    queue = EventQueue(EventQueueLimits(normal=4, warning=4))
+    correlator, moments = Correlator(), itertools.count()
+
+    def put(message, kind="Warning"):
+        event = happened(message, kind=kind, at=float(next(moments)))
+        write = correlator.correlate(event, now_seconds=0.0)
+        assert write is not None
+        return queue.put(write)
+
+    long = "x" * 2 * PLACE_CHARACTERS
+    assert [put(long), put(long + "y"), put("z"), put("w")] == [True, False, True, False]
+    assert put(long), "it waits already"
+    assert put(long, "Normal"), "these have a space of their own"
+    while queue:
+        queue.pop()
+    assert put(long + "again")
+
+
+def test_an_event_that_waits_is_not_replaced_by_one_that_has_no_space():
+    queue = EventQueue(EventQueueLimits(warning=2))
+    event = happened("short", kind="Warning")
+    longer = msgspec.structs.replace(event, message="x" * 2 * PLACE_CHARACTERS)
+    assert [queue.put(Write(event=each)) for each in (event, longer)] == [True, False]
+    assert queue.pop().event is event
 
 
 def test_the_warnings_of_scaled_objects_take_no_space_of_normal_events():

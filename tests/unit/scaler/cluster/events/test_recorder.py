@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import tracemalloc
 from collections.abc import Mapping
 
 import pytest
@@ -16,7 +17,12 @@ from scaler.cluster.events.correlation import (
     event_name,
     new_event,
 )
-from scaler.cluster.events.recorder import WRITES, DropReason, EventRecorder
+from scaler.cluster.events.recorder import (
+    MESSAGE_CHARACTERS_MAX,
+    WRITES,
+    DropReason,
+    EventRecorder,
+)
 from scaler.cluster.events.token_bucket import Refill, TokenBucket
 from wire.api.meta import ObjectReference
 from wire.api.status import StatusError, Unavailable
@@ -108,6 +114,22 @@ def test_an_object_may_have_25_events_and_then_one_every_five_minutes():
         "patch m x32",
         "-",
     ]
+
+
+def test_what_is_remembered_of_an_event_does_not_grow_with_its_message():
+    correlator, characters = Correlator(), 100_000
+    tracemalloc.start()
+    for number in range(20):
+        correlator.correlate(happened(str(number) * characters), now_seconds=0.0)
+    kept_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept_bytes < characters
+
+
+def test_events_whose_texts_only_begin_elsewhere_are_different_ones():
+    correlator = Correlator()
+    assert written_of(correlator, (happened("ab", reason="c"), 0.0)) == ["create ab x1"]
+    assert written_of(correlator, (happened("b", reason="ca"), 0.0)) == ["create b x1"]
 
 
 @given(st.lists(st.tuples(st.floats(0, 30), st.sampled_from("abcdefghijklmnop")), max_size=200))
@@ -204,6 +226,14 @@ async def test_an_event_is_what_kubectl_shows(time):
     }
     assert (body["source"], body["reportingComponent"]) == ({"component": "test"}, "test")
     assert (body["firstTimestamp"], body["count"]) == ("1970-01-01T00:16:40Z", 1)
+
+
+@pytest.mark.deviation("event-size")
+async def test_of_a_message_that_is_very_long_the_beginning_is_written(time):
+    recording = Recording(Events(), time)
+    recording.record("x" * MESSAGE_CHARACTERS_MAX + "y")
+    await recording.finish()
+    assert recording.server.bodies[0]["message"] == "x" * MESSAGE_CHARACTERS_MAX
 
 
 async def test_an_event_that_was_written_is_patched_when_it_happens_again(time):

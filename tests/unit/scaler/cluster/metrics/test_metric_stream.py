@@ -6,6 +6,8 @@ import pytest
 from scaler.cluster.metrics.metric_stream import (
     BODIES_BYTES_MAX,
     DENIED_SECONDS,
+    PATH_CHARACTERS_MAX,
+    PATHS_CHARACTERS_MAX,
     REFUSED_SECONDS,
     UNUSED_SECONDS,
     MetricStream,
@@ -32,6 +34,8 @@ class World:
         self.changed = []
         self.stream = MetricStream(lambda: self.seconds)
         self.stream.on_change = self.changed.append
+        self.dropped = []
+        self.stream.on_drop = self.dropped.append
         self.open()
 
     def open(self):
@@ -50,6 +54,14 @@ class World:
         )
         update = StreamUpdate(responses=responses, as_of=as_of)
         self.stream.received(decode_update(encode(update)))
+
+    def unused(self):
+        self.sent()
+        self.seconds += UNUSED_SECONDS + 10.0
+        self.sent()
+
+    def stop(self):
+        self.stream.stop(PATH)
 
     def body(self):
         found = self.stream.use(PATH, MAX_AGE_SECONDS)
@@ -92,6 +104,16 @@ def test_a_response_that_is_not_confirmed_is_used_until_its_greatest_age():
     world.seconds = 1005.1
     assert world.body() is None
     world.receives(as_of=1005.0)
+    assert world.body() == b'"a"'
+
+
+def test_a_confirmation_from_the_future_holds_no_longer_than_one_of_now():
+    world = watching()
+    world.receives(_1=b'"a"', as_of=1e18)
+    assert world.body() == b'"a"'
+    world.seconds += MAX_AGE_SECONDS + 0.1
+    assert world.body() is None
+    world.receives(as_of=world.seconds)
     assert world.body() == b'"a"'
 
 
@@ -161,13 +183,62 @@ def test_a_path_that_is_not_used_any_more_is_stopped():
 
 def test_no_message_is_larger_than_the_adapter_accepts():
     world = World()
-    paths = [f"/apis/{number:0>{REQUEST_BYTES_MAX // 8}}" for number in range(20)]
+    count = 2 * REQUEST_BYTES_MAX // PATH_CHARACTERS_MAX
+    paths = [f"/apis/{number:0>{PATH_CHARACTERS_MAX - 100}}" for number in range(count)]
     for each in paths:
-        world.stream.watch(each)
+        assert world.stream.watch(each)
     messages = list(world.stream.requests())
     assert max(map(len, messages)) <= REQUEST_BYTES_MAX
     watched = [each.path for message in messages for each in decode_request(message).watch]
     assert watched == paths
+
+
+def test_a_path_that_is_very_long_is_not_watched():
+    world = World()
+    assert world.stream.watch("/apis/".ljust(PATH_CHARACTERS_MAX, "x"))
+    assert not world.stream.watch("/apis/".ljust(PATH_CHARACTERS_MAX + 1, "x"))
+
+
+def test_paths_that_are_too_long_together_are_not_watched():
+    world = World()
+    count = PATHS_CHARACTERS_MAX // PATH_CHARACTERS_MAX
+    paths = [f"/apis/{number:0>{PATH_CHARACTERS_MAX - 6}}" for number in range(count + 1)]
+    assert [world.stream.watch(each) for each in paths] == [True] * count + [False]
+    world.stream.stop(paths[0])
+    assert world.stream.watch(paths[-1])
+    world.stream.closed()
+    world.open()
+    assert [world.stream.watch(each) for each in paths] == [True] * count + [False]
+
+
+def test_a_path_from_which_nothing_is_decided_any_more_is_stopped():
+    world = watching()
+    world.receives(_1=b'"a"', as_of=1000.0)
+    world.stream.stop(PATH)
+    assert world.body() is None
+    assert (len(world.stream), world.stream.responses) == (0, 0)
+    assert world.sent()[1:] == ({}, [1])
+    world.stream.stop(PATH)
+    assert world.sent()[1:] == ({}, [])
+
+
+def test_a_path_that_is_stopped_before_the_adapter_knows_it_is_not_sent():
+    world = World()
+    world.stream.watch(PATH)
+    world.stream.stop(PATH)
+    assert world.sent()[1:] == ({}, [])
+
+
+def test_whatever_ends_it_a_path_that_is_not_watched_any_more_is_dropped_once():
+    world = watching()
+    world.receives(_1=b"{}", code=400)
+    assert world.dropped == [PATH]
+    for number, end in enumerate((world.unused, world.stop, world.stream.closed), start=2):
+        world.seconds += REFUSED_SECONDS
+        assert world.stream.watch(PATH)
+        end()
+        world.stream.stop(PATH)
+        assert world.dropped == [PATH] * number
 
 
 def test_responses_that_do_not_fit_in_memory_together_are_read_by_gets():

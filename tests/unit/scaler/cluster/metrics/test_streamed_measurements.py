@@ -1,5 +1,6 @@
 """Readings from the stream are those of GETs at the same moments, and cost no GET while nothing changes."""
 
+import asyncio
 import json
 
 import msgspec
@@ -9,8 +10,9 @@ from hypothesis import strategies as st
 
 from scaler.algorithm.readings import ExternalValues, MetricFailed, PodSample, PodSamples, Reading
 from scaler.api.autoscaler import MetricSpec
+from scaler.cluster.metrics.followers import Followers
 from scaler.cluster.metrics.measurements import Measurements
-from scaler.cluster.metrics.metric_stream import MetricStream
+from scaler.cluster.metrics.metric_stream import UNUSED_SECONDS, MetricStream
 from scaler.cluster.telemetry import Telemetry
 from tests.fakes import virtual_time
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
@@ -39,12 +41,14 @@ USAGE = "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods"
 class World:
     """The same server behind a stream and behind GETs. Its clock is the loop's."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_case: bool = True) -> None:
         self.seconds = 0.0
+        self.keeps_case = keeps_case
         self.kube = FakeKube()
         self.kube.serve("/apis", GROUPS)
         self.kube.serve(USAGE, {"items": []})
         self.stream = MetricStream(self.now)
+        self.followers = Followers()
         self.streamed, self.plain = self._reader(self.kube, self.stream), None
         self.sent: dict[int, bytes] = {}
         self.watched: dict[int, str] = {}
@@ -58,7 +62,14 @@ class World:
     def _reader(self, kube: FakeKube, stream: MetricStream | None) -> Measurements:
         mapper = FakeMapper(resource("", "v1", "services", "Service"))
         return Measurements(
-            kube, mapper, Telemetry(), period_seconds=15.0, stream=stream, monotonic=self.now
+            kube,
+            mapper,
+            Telemetry(),
+            period_seconds=15.0,
+            keeps_case=self.keeps_case,
+            stream=stream,
+            followers=None if stream is None else self.followers,
+            monotonic=self.now,
         )
 
     def set(self, name: str, value: int | None) -> None:
@@ -97,6 +108,7 @@ class World:
     async def read(self, *names: str) -> list[Reading]:
         """A reconcile of an autoscaler with these metrics."""
         reads = self.streamed.reads("shop", [self.spec(name) for name in names], PODS)
+        self.followers.follow(f"shop/{names}", reads.requests)
         unknown = tuple(MetricFailed("not known") for _ in names)
         known = reads.known(unknown)
         if not any(each in unknown for each in known):
@@ -112,6 +124,11 @@ class World:
 
     def spec(self, name: str) -> MetricSpec:
         return CPU if name == "cpu" else METRICS[name][0]
+
+    @property
+    def kept(self) -> tuple[int, int]:
+        """How many requests are kept, and how many paths are watched."""
+        return len(self.streamed.streamed), len(self.stream)
 
     def gets(self) -> list[str]:
         """The paths that were requested since the last call."""
@@ -240,6 +257,101 @@ def test_a_streamed_failure_is_worded_like_that_of_a_get():
         (failed,) = await with_round(world, "external")
         assert isinstance(failed, MetricFailed)
         assert "no metric external" in failed.message
+
+    virtual_time.run(scenario())
+
+
+def test_nothing_is_kept_of_a_metric_that_no_autoscaler_has_any_more():
+    async def scenario() -> None:
+        world = World()
+        world.open()
+        for names in (("external", "pods"), ("pods",)):
+            await world.read(*names)
+            world.seconds += 15.0
+            world.round()
+        assert world.kept == (2, 2)
+        world.followers.forget(f"shop/{('external', 'pods')}")
+        assert world.kept == (1, 1)
+        world.followers.forget(f"shop/{('pods',)}")
+        assert world.kept == (0, 0)
+
+    virtual_time.run(scenario())
+
+
+def test_a_response_that_arrives_after_its_autoscaler_was_deleted_is_not_kept():
+    async def scenario() -> None:
+        world = World()
+        world.open()
+        reads = world.streamed.reads("shop", [world.spec("external")], PODS)
+        world.followers.follow("shop/web", reads.requests)
+        reading = asyncio.ensure_future(reads.read())
+        await asyncio.sleep(0)
+        world.followers.forget("shop/web")
+        await reading
+        assert world.kept == (0, 0)
+
+    virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize("how", ["lost", "unused", "refused"])
+def test_nothing_is_kept_of_a_response_that_the_stream_has_dropped(how):
+    async def scenario() -> None:
+        world = World()
+        world.open()
+        await world.read("external")
+        await with_round(world, "external")
+        assert world.kept == (1, 1)
+        match how:
+            case "lost":
+                world.stream.closed()
+            case "unused":
+                world.seconds += UNUSED_SECONDS + 10.0
+                list(world.stream.requests())
+            case "refused":
+                [number] = world.watched
+                refusal = StreamedResponse(number, 403, msgspec.Raw(b"{}"))
+                world.stream.received(StreamUpdate(responses=(refusal,)))
+        assert world.kept == (0, 0)
+        world.gets()
+        world.seconds += 1.5
+        await world.read("external")
+        assert world.gets() == [METRICS["external"][1]]
+
+    virtual_time.run(scenario())
+
+
+def test_without_a_stream_no_requests_are_kept():
+    async def scenario() -> None:
+        world = World()
+        await world.read("external", "pods")
+        assert world.kept == (0, 0)
+
+    virtual_time.run(scenario())
+
+
+def test_two_names_of_one_metric_are_both_read_from_the_stream_until_neither_is_needed():
+    """client-go requests the names of External metrics of HPAs in lower case."""
+
+    async def scenario() -> None:
+        world = World(keeps_case=False)
+        world.open()
+        path = METRICS["external"][1]
+        specs = {name: external(name=name) for name in ("queue", "Queue")}
+        for _ in range(3):
+            world.seconds += 15.0
+            world.round()
+            world.gets()
+            for name, spec in specs.items():
+                reads = world.streamed.reads("shop", [spec], PODS)
+                world.followers.follow(f"shop/{name}", reads.requests)
+                await reads.read()
+        assert world.gets() == []
+        assert world.kept == (2, 1)
+        world.followers.forget("shop/queue")
+        assert world.kept == (1, 1)
+        assert world.streamed.streamed.request_of(path) is not None
+        world.followers.forget("shop/Queue")
+        assert world.kept == (0, 0)
 
     virtual_time.run(scenario())
 
