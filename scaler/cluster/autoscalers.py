@@ -22,6 +22,8 @@ from wire.kube.requests import Watcher
 
 # What is forgotten is only stored once more.
 MESSAGES_MAX = 10_000
+# A longer one names what only one autoscaler has. All together are 20 MB at most.
+MESSAGE_CHARACTERS_MAX = 512
 
 
 class WatchedAutoscalers:
@@ -113,7 +115,9 @@ class WatchedAutoscalers:
             force_setattr(each, "type", intern(each.type))
             force_setattr(each, "status", intern(each.status))
             force_setattr(each, "reason", intern(each.reason))
-            force_setattr(each, "message", self._messages.setdefault(each.message, each.message))
+            if len(each.message) <= MESSAGE_CHARACTERS_MAX:
+                shared = self._messages.setdefault(each.message, each.message)
+                force_setattr(each, "message", shared)
 
 
 def collections(kind: WatchedKind, namespaces: Sequence[str]) -> Iterable[str]:

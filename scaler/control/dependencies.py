@@ -14,6 +14,7 @@ from scaler.cluster.events.autoscaler_events import Events
 from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.metrics.followers import Followers
 from scaler.cluster.metrics.measurements import Measurements
+from scaler.cluster.metrics.metric_requests import MetricRequest
 from scaler.cluster.pod_owners import PodOwners
 from scaler.cluster.pods import WatchedPods
 from scaler.cluster.rivals import Selectors, Targets
@@ -56,7 +57,7 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     telemetry: Telemetry
     settings: Callable[[], Settings] | None = None
     """The settings of the algorithm as of now, the same object until they change; None if they never do."""
-    followers: Followers = msgspec.field(default_factory=Followers)
+    followers: Followers[MetricRequest] = msgspec.field(default_factory=Followers)
     """Which autoscalers a changed metric concerns."""
     owners: PodOwners | None = None
     """Of pods, for `podSelection: Owned`."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from scaler.cluster.metrics.followers import Followers
 from scaler.cluster.metrics.measurements import Measurements
+from scaler.cluster.metrics.metric_requests import MetricRequest
 from scaler.cluster.metrics.metric_stream import MetricStream
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.controller import Controller
@@ -36,7 +37,7 @@ class DirectMetrics:
         self._kind = options.settings.kind
         self._telemetry = telemetry
         self._monotonic = monotonic
-        self.followers = Followers()
+        self.followers: Followers[MetricRequest] = Followers()
         self.route: AdapterConnections | None = adapter_connections(
             options, clients, telemetry, version=version, monotonic=monotonic
         )

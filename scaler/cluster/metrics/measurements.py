@@ -74,7 +74,7 @@ class Measurements:
         keeps_case: bool = True,
         route: Route | None = None,
         stream: MetricStream | None = None,
-        followers: Followers | None = None,
+        followers: Followers[MetricRequest] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`period_seconds`: of the autoscalers that do not have their own. `keeps_case`: of the names of External metrics, which

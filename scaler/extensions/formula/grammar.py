@@ -11,11 +11,14 @@
 """
 
 import re
-from functools import lru_cache
 
 import msgspec
 
+from scaler.extensions.kept_results import kept
+
 LENGTH_MAX = 1024
+# A formula takes up to 50 times its length.
+LONG_CHARACTERS = 128
 DEPTH_MAX = 50
 HEIGHT_MAX = 100
 
@@ -89,7 +92,7 @@ class _Token(msgspec.Struct, frozen=True):
         return "the end" if self.kind == "end" else repr(self.text)
 
 
-@lru_cache(4096)
+@kept(lambda text: len(text) > LONG_CHARACTERS)
 def parse(text: str) -> Formula:
     """Parse a formula. Raises `InvalidFormulaError`."""
     if len(text) > LENGTH_MAX:

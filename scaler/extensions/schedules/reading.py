@@ -1,10 +1,9 @@
 """The schedules of a spec, and the calendars that it refers to, as something that can be evaluated."""
 
-from functools import lru_cache
-
 import msgspec
 
 from scaler.api.schedules import CalendarEntry, FoundCalendar, ScheduleSpec
+from scaler.extensions.kept_results import kept
 from scaler.extensions.schedules.cron import cron_starts
 from scaler.extensions.schedules.local_time import instant, local_time
 from scaler.extensions.schedules.recurrence import FixedStarts, RecurringStarts, recurring_starts
@@ -14,6 +13,7 @@ from scaler.extensions.schedules.work import Work
 from scaler.extensions.time_zones import time_zone
 
 DEFAULT_TIME_ZONE = "UTC"
+DATES_FEW = 10
 # The limits of the CRD: 50 schedules, at most 10 of them with a calendar of at most 100 entries. An object that was stored
 # before the CRD had them may exceed them.
 EVENTS_MAX = 1_040
@@ -188,7 +188,7 @@ def _of_spec(spec: ScheduleSpec, work: Work) -> Schedule:
     )
 
 
-@lru_cache(4_096)
+@kept(lambda spec, entry, _: _are_many(spec.dates, entry.rdates, entry.exdates))
 def _of_entry(spec: ScheduleSpec, entry: CalendarEntry, zone: str) -> Schedule:
     """An entry of a calendar. Many autoscalers have a schedule of one name with one calendar."""
     starts = _recurring(entry.start, entry.rrule, entry.rdates or (), entry.exdates or (), zone)
@@ -211,6 +211,11 @@ def _of_entry(spec: ScheduleSpec, entry: CalendarEntry, zone: str) -> Schedule:
     )
 
 
+def _are_many(*dates: tuple[str, ...] | None) -> bool:
+    """Each takes about 120 bytes, with what is made of it."""
+    return any(dates) and sum(len(each or ()) for each in dates) > DATES_FEW
+
+
 def _bounded(schedule: Schedule) -> Schedule:
     """The search for the last start goes back by these."""
     if schedule.duration_seconds > DURATION_SECONDS_MAX or schedule.ramp_seconds > RAMP_SECONDS_MAX:
@@ -220,7 +225,7 @@ def _bounded(schedule: Schedule) -> Schedule:
     return schedule
 
 
-@lru_cache(4_096)
+@kept(lambda _start, _rule, added, removed, _zone: _are_many(added, removed))
 def _recurring(
     start_text: str,
     rule_text: str,

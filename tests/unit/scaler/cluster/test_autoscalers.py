@@ -3,8 +3,10 @@
 import asyncio
 import json
 
+import msgspec
+
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS
-from scaler.cluster.autoscalers import WatchedAutoscalers
+from scaler.cluster.autoscalers import MESSAGE_CHARACTERS_MAX, WatchedAutoscalers
 from tests.fakes import virtual_time
 from tests.unit.scaler.runtime.test_watches import SilentServer, hpa
 
@@ -59,6 +61,19 @@ def test_texts_that_autoscalers_have_in_common_are_kept_once():
     (one,), (other,) = (each.status.conditions for each in (web, mail))
     for field in ("type", "status", "reason", "message"):
         assert getattr(one, field) is getattr(other, field)
+
+
+def test_messages_that_are_too_long_to_be_common_are_not_kept_beside_their_autoscalers():
+    watched = listed()
+    assert list(watched._messages) == [CONDITION["message"]]
+    [condition] = watched.get("shop/web").status.conditions
+    own = msgspec.structs.replace(condition, message="x" * (MESSAGE_CHARACTERS_MAX + 1))
+    found = watched.get("shop/new")
+    changed = msgspec.structs.replace(
+        found, status=msgspec.structs.replace(found.status, conditions=(own,))
+    )
+    assert watched._completed(changed).status.conditions[0].message == own.message
+    assert list(watched._messages) == [CONDITION["message"]]
 
 
 class TwoNamespaces(SilentServer):
