@@ -230,7 +230,9 @@ class Decisions:
             counted = owned(pods, owners)
         if autoscaler.is_dry_run:
             return TargetPods(pods=pods, inputs=inputs)
-        controllers = self._with.selectors.controllers_of(namespace, counted, owned_for=owned_for)
+        controllers = self._with.selectors.controllers_of(
+            namespace, selector, counted, owned_for=owned_for
+        )
         return TargetPods(pods=pods, controlled_by=controllers, inputs=inputs)
 
     def _rivals(self, autoscaler: Autoscaler) -> tuple[str, ...]:
