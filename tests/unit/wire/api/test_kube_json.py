@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import importlib
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -252,3 +253,37 @@ def test_any_other_document_is_a_decode_error(body):
 def test_no_bytes_raise_any_other_error(body):
     with contextlib.suppress(msgspec.DecodeError):
         kube_json.decode(b'{"labels":' + body, ObjectMeta)
+
+
+class Item(msgspec.Struct):
+    name: str = ""
+    labels: dict[str, str] = {}
+    count: int | None = None
+
+
+class Items(msgspec.Struct):
+    items: list[Item] = []
+
+
+def peak_bytes(body: bytes) -> int:
+    """What decoding it takes beside the body, without what is kept for the next document."""
+    kube_json.decode(body, Items)
+    tracemalloc.start()
+    kube_json.decode(body, Items)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_one_null_in_a_long_list_costs_about_as_much_as_the_list_without_it():
+    """The whole list as dictionaries would take four times the memory, and ten times as long."""
+    items = [b'{"name":"web-%d","labels":{"pod":"web-%d"}}' % (each, each) for each in range(5_000)]
+    without_null = b'{"items":[%b]}' % b",".join(items)
+    with_null = b'{"items":[%b]}' % b",".join([*items, b'{"name":null,"labels":{"pod":"x"}}'])
+    assert kube_json.decode(with_null, Items).items[-1] == Item(labels={"pod": "x"})
+    assert peak_bytes(with_null) < 2 * peak_bytes(without_null)
+
+
+def test_what_is_not_read_stays_as_it_is_beside_a_null():
+    body = b' { "items" : [ { "name" : null , "other" : 1e999 , "count" : null } , null , {"name":"a"} ] , "x" : null } '
+    assert kube_json.decode(body, Items) == Items([Item(), Item(), Item("a")])
