@@ -15,8 +15,7 @@ A document without them costs nothing extra: they are looked for only after msgs
 those items of a list that it refuses.
 """
 
-from collections.abc import Collection
-from functools import cache
+from collections.abc import Collection, Iterator
 from operator import is_
 from typing import Annotated, Any, Final, TypeVar
 
@@ -40,6 +39,31 @@ def decode(body: bytes | msgspec.Raw, as_type: type[T]) -> T:
         raise msgspec.DecodeError(str(error)) from error
 
 
+def split(body: bytes, part_bytes: int) -> Iterator[bytes]:
+    """A list as several ones with items of about that size, and all other fields in each. What is not a list stays whole.
+
+    To be decoded with pauses. Raises `msgspec.DecodeError`.
+    """
+    try:
+        fields = _fields.decode(body)
+        items = _items.decode(fields.get("items", b"[]"))
+    except msgspec.ValidationError:
+        yield body  # whatever is wrong with it is said by `decode`
+        return
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+    part: list[msgspec.Raw] = []
+    size_bytes = 0
+    for item in items:
+        part.append(item)
+        size_bytes += len(memoryview(item))
+        if size_bytes >= part_bytes:
+            yield msgspec.json.encode({**fields, "items": part})
+            part, size_bytes = [], 0
+    if part or len(items) == 0:
+        yield msgspec.json.encode({**fields, "items": part})
+
+
 def _decoded_as_go(
     body: bytes | msgspec.Raw, as_type: type[T], refused: msgspec.ValidationError
 ) -> T:
@@ -53,10 +77,11 @@ def _decoded_as_go(
         raise msgspec.DecodeError(str(error)) from error
 
 
-@cache
 def _kind(as_type: type[Any]) -> inspect.Type:
-    """One for every type in the code."""
-    return inspect.type_info(as_type)
+    kind = _kinds.get(as_type)
+    if kind is None:
+        kind = _kinds[as_type] = inspect.type_info(as_type)
+    return kind
 
 
 def _decoder(as_type: type[T]) -> msgspec.json.Decoder[T]:
@@ -73,6 +98,7 @@ _items: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 # One for every type in the code.
 _decoders: dict[type[Any], msgspec.json.Decoder[Any]] = {}
+_kinds: dict[type[Any], inspect.Type] = {}
 
 _OF_NUMBER: Final = frozenset(b"-0123456789")
 
@@ -81,7 +107,7 @@ def _as_go(value: msgspec.Raw, kind: inspect.Type) -> msgspec.Raw:
     """The value as encoding/json would leave it in a variable of that type; the same object if there is nothing to change."""
     first = memoryview(value)[0]
     if first in _OF_NUMBER and _is_text_of_number(kind):
-        return msgspec.Raw(b'"%b"' % memoryview(value))
+        return msgspec.Raw(b'"%b"' % bytes(memoryview(value)))
     if first == ord("{"):
         return _object_as_go(value, kind)
     if first == ord("["):
