@@ -33,6 +33,7 @@ from scaler.cluster.metrics.response_parts import reading_of
 from scaler.cluster.metrics.shared_responses import Sent, SharedResponses, responded
 from scaler.cluster.metrics.streamed_responses import StreamedReader, StreamedResponses
 from scaler.cluster.telemetry import Telemetry
+from scaler.cluster.work import counted
 from wire.api.labels import Selector
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
@@ -155,7 +156,7 @@ class Measurements:
         self._telemetry.count_metrics_request(request.group, result)
         return self._responses.send(
             sent_as,
-            lambda: self._response(sent_as, reader),
+            lambda: counted(self._response(sent_as, reader)),
             lambda sent: self._streamed.keep(sent_as, reader, sent),
         )
 
