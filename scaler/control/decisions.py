@@ -18,6 +18,7 @@ from scaler.cluster.clock import Clock
 from scaler.cluster.metrics.measurements import TimedReading
 from scaler.cluster.target_scale import TargetScale
 from scaler.control.dependencies import Dependencies
+from scaler.control.large_decisions import decided, is_large
 from scaler.control.last_decision import LastDecision, Measured
 from scaler.control.left_zeros import LeftZeros
 from scaler.control.memories import Memories
@@ -79,7 +80,7 @@ class Decisions:
             )
         measured = await self._measured(planned, target, measured, since_seconds)
         return LastDecision(
-            decision=decide(planned, measured.pods, measured.readings, now()),
+            decision=await decided(planned, measured.pods, measured.readings, now()),
             memory=memory,
             target=target,
             observed=observed,
@@ -112,7 +113,10 @@ class Decisions:
         return last is not None and readings == last.readings
 
     def may_rescale(self, record: Record) -> bool:
-        """Whether the metrics that are known now would lead to another replica count, as far as that is known without a request."""
+        """Whether the metrics that are known now would lead to another replica count.
+
+        True, too, if that is not known without a request, or without a decision that would delay others.
+        """
         last = self.unchanged(record)
         if last is None or last.measured is None:
             return True
@@ -121,6 +125,8 @@ class Decisions:
             return True
         if readings == last.readings:
             return False
+        if is_large(last.measured.pods, readings):
+            return True
         kept, now = self._memories.current(record), self._clock.now()
         planned = plan(last.observed, kept.memory, self.settings, now) if kept else None
         if not isinstance(planned, Ask):

@@ -62,6 +62,13 @@ async def test_a_metric_that_has_to_be_requested_is_not_known():
     assert world.reconciler.may_rescale(KEY)
 
 
+async def test_a_decision_that_would_delay_others_is_not_made_to_find_it_out():
+    world = await steady()
+    world.measurements.readings = [ExternalValues((1,) * 30_100)]
+    world.measurements.are_shared = True
+    assert world.reconciler.may_rescale(KEY)
+
+
 async def test_deciding_it_requests_and_counts_nothing():
     world = await steady()
     before = len(world.kube.requested), len(world.kube.put), len(world.events.emitted)
