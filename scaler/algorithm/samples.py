@@ -3,7 +3,7 @@
 A response without items is a failure, and so is a value that is not a quantity.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from scaler.algorithm.amounts import milli
@@ -95,6 +95,23 @@ def external_values(answer: ExternalMetricValueList) -> Reading:
         return _nothing_returned(EXTERNAL_API)
     return _read(
         EXTERNAL_API, lambda: ExternalValues(tuple(milli(each.value) for each in answer.items))
+    )
+
+
+def joined(readings: Sequence[Reading]) -> Reading:
+    """The reading of a response from those of its parts, which are of one type: a failed part fails it."""
+    values: list[int] = []
+    by_pod: dict[str, PodSample] = {}
+    for each in readings:
+        match each:
+            case ExternalValues(values_milli):
+                values.extend(values_milli)
+            case PodSamples(samples):
+                by_pod.update(samples)
+            case _:
+                return each
+    return (
+        PodSamples(by_pod) if isinstance(readings[0], PodSamples) else ExternalValues(tuple(values))
     )
 
 

@@ -1,13 +1,16 @@
 """Runs the reconciles of a work queue when they are due, a limited number at a time."""
 
 import asyncio
+import logging
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from scaler.cluster.telemetry import Telemetry
+from scaler.cluster.work import Work
 from scaler.control.burst import Burst, wait_seconds_max
-from scaler.control.workqueue import WorkQueue
+from scaler.control.workqueue import WORK_SHARE_MAX, WorkQueue
 from wire.process.crashes import Crashes
 
 # A reconcile needs milliseconds of work. One that takes longer than this waits for a response, and
@@ -20,9 +23,11 @@ DRAIN_SECONDS = 3.0
 # How long reconciles that need no request may follow each other before everything else gets its turn.
 SLICE_SECONDS = 0.005
 
+log = logging.getLogger(__name__)
+
 Repeat = Callable[[str], bool]
 """Reconcile the autoscaler of this key, if that changes nothing and needs no request; False if it may."""
-Reconcile = Callable[[str], Awaitable[bool]]
+Reconcile = Callable[[str], Coroutine[Any, Any, bool]]
 """Reconcile the autoscaler of this key (`namespace/name`); False when it no longer exists."""
 
 
@@ -41,11 +46,13 @@ class Controller:
         concurrent: int,
         drain_seconds: float = DRAIN_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
+        processor_seconds: Callable[[], float] = time.thread_time,
     ) -> None:
         """`has_failed`: whether the last reconcile of this key failed in a way that may be over soon.
 
         `concurrent`: how many reconciles may run at once, not counting those that wait for a response.
         Those are counted too while `is_overloaded`: kube-apiserver has many requests to respond to.
+        `processor_seconds`: for how long this thread has used the processor.
         """
         self._queue = queue
         self._reconcile = reconcile
@@ -55,6 +62,7 @@ class Controller:
         self._telemetry = telemetry
         self._drain_seconds = drain_seconds
         self._monotonic = monotonic
+        self._processor_seconds = processor_seconds
         self._workers = asyncio.Semaphore(concurrent)
         # Apart from those of reconciles, which would otherwise wait behind all statuses of a burst.
         self._status_workers = asyncio.Semaphore(concurrent)
@@ -172,9 +180,10 @@ class Controller:
 
     async def _process(self, key: str) -> None:
         requeue = True
+        work = Work(self._processor_seconds)
         self._hold(key, self._workers)
         try:
-            requeue = await self._reconcile(key)
+            requeue = await work.of(self._reconcile(key))
         except Exception as error:
             self.crashes.note("reconcile", key, error)
         else:
@@ -182,13 +191,28 @@ class Controller:
             if not requeue:
                 self.crashes.forget(key.__eq__)
         finally:
-            self._done(key, requeue=requeue)
+            self._done(key, requeue=requeue, work_seconds=work.seconds)
             self._held.pop(key).release()
             self._changed.set()
 
-    def _done(self, key: str, *, requeue: bool) -> None:
+    def _done(self, key: str, *, requeue: bool, work_seconds: float = 0.0) -> None:
         is_retried = requeue and self._has_failed(key)
-        self._queue.done(key, self._monotonic(), requeue=requeue, is_retried=is_retried)
+        self._queue.done(
+            key,
+            self._monotonic(),
+            requeue=requeue,
+            is_retried=is_retried,
+            work_seconds=work_seconds,
+        )
+        period_seconds = self._queue.period_seconds(key)
+        if period_seconds is not None and work_seconds > WORK_SHARE_MAX * period_seconds:
+            log.info(
+                "%s: its reconcile has taken %.2f s of the processor, so the next ones may be further apart than its"
+                " period of %g s: give it fewer metrics, or a longer period",
+                key,
+                work_seconds,
+                period_seconds,
+            )
 
     def _hold(self, key: str, workers: asyncio.Semaphore) -> None:
         """Its reconcile has one of these workers, until it ends or waits for a response."""

@@ -18,6 +18,7 @@ from scaler.cluster.clock import Clock
 from scaler.cluster.metrics.measurements import TimedReading
 from scaler.cluster.target_scale import TargetScale
 from scaler.control.dependencies import Dependencies
+from scaler.control.large_decisions import decided, is_large
 from scaler.control.last_decision import LastDecision, Measured
 from scaler.control.left_zeros import LeftZeros
 from scaler.control.memories import Memories
@@ -79,7 +80,7 @@ class Decisions:
             )
         measured = await self._measured(planned, target, measured, record.scaled_at_seconds)
         return LastDecision(
-            decision=decide(planned, measured.pods, measured.readings, now()),
+            decision=await decided(planned, measured.pods, measured.readings, now()),
             memory=memory,
             target=target,
             observed=observed,
@@ -118,7 +119,8 @@ class Decisions:
     def may_rescale(self, record: Record) -> bool:
         """Whether the metrics that are known now would lead to another replica count.
 
-        A metric that would have to be requested counts as it was read last. True if that is not known, or anything else has changed.
+        A metric that would have to be requested counts as it was read last. True if that is not known, if anything else has changed,
+        or if the decision would delay others.
         """
         last = record.decision
         if last is None or last.measured is None:
@@ -130,6 +132,8 @@ class Decisions:
         readings = last.measured.reads.known(last.readings)
         if readings == last.readings:
             return False
+        if is_large(last.measured.pods, readings):
+            return True
         kept, now = self._memories.current(record), self._clock.now()
         period_replicas = record.period_replicas(
             self._clock.monotonic(), self._settings.sync_period_seconds
@@ -261,7 +265,9 @@ class Decisions:
             counted = owned(pods, owners)
         if autoscaler.is_dry_run:
             return TargetPods(pods=pods, inputs=inputs)
-        controllers = self._with.selectors.controllers_of(namespace, counted, owned_for=owned_for)
+        controllers = self._with.selectors.controllers_of(
+            namespace, selector, counted, owned_for=owned_for
+        )
         return TargetPods(pods=pods, controlled_by=controllers, inputs=inputs)
 
     def _rivals(self, autoscaler: Autoscaler) -> tuple[str, ...]:

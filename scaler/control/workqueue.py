@@ -6,6 +6,7 @@ spec) does not move the next ones (nor does a changed metric, see `reaction`), o
 and an error is not retried before the next period. Different: each autoscaler has its own moment within the period, by a
 hash of its uid, and keeps it. However many are created together, or exist at startup, their
 reconciles are spread evenly. An autoscaler may have its own period; if that is longer, errors are retried as without it.
+And one whose reconciles take much of the processor leaves out some of them, so that it does not delay the others.
 """
 
 import heapq
@@ -19,6 +20,9 @@ FORWARD_SECONDS_MIN = 1.0
 # The shortest pause between two reconciles, as a share of the period: time for the watch to deliver
 # what the first one wrote.
 PAUSE_PERIODS_MIN = 0.05
+
+# How much of the time the work for one autoscaler may take, on average: while it is done, all others wait.
+WORK_SHARE_MAX = 0.05
 
 # Due times in the heap for each key.
 OUTDATED_RATIO_MAX = 4
@@ -37,6 +41,8 @@ class _Entry:
         "is_removed",
         "own_period_seconds",
         "regular_due_seconds",
+        "rested_seconds",
+        "work_seconds",
     )
 
     def __init__(self) -> None:
@@ -45,6 +51,10 @@ class _Entry:
         self.regular_due_seconds: float | None = None
         self.own_period_seconds: float | None = None
         self.began_seconds = -math.inf
+        # The work of one reconcile, as an average in which the last ones count most: one of them may have been slow by chance.
+        self.work_seconds = 0.0
+        # When it may be due again after this work.
+        self.rested_seconds = -math.inf
         self.is_processed = False
         self.is_removed = False
         # It is due earlier for once, because of a changed metric, and nothing else makes it due.
@@ -94,6 +104,7 @@ class WorkQueue:
         if entry.is_processed:
             return
         period = min(self._period_of(entry), self._period_seconds)
+        now_seconds = max(now_seconds, entry.rested_seconds)
         phase_seconds = zlib.crc32(uid.encode()) / 2**32 * period
         wait_seconds = (phase_seconds - now_seconds) % period or period
         entry.regular_due_seconds = None
@@ -132,7 +143,9 @@ class WorkQueue:
         if entry.is_processed:
             entry.brings_forward = True
             return True
-        earliest_seconds = max(now_seconds, entry.began_seconds + FORWARD_SECONDS_MIN)
+        earliest_seconds = max(
+            now_seconds, entry.began_seconds + FORWARD_SECONDS_MIN, entry.rested_seconds
+        )
         if entry.due_seconds <= earliest_seconds:
             return False
         entry.is_brought_forward = True
@@ -149,21 +162,29 @@ class WorkQueue:
         entry = self._entries.get(key)
         if entry is None:
             return
+        earliest_seconds = max(now_seconds, entry.rested_seconds)
         if entry.is_processed:
             entry.is_due_again = True
             return
         entry.is_brought_forward = False
-        if entry.due_seconds > now_seconds:
-            self._set_due_once(key, entry, now_seconds)
+        if entry.due_seconds > earliest_seconds:
+            self._set_due_once(key, entry, earliest_seconds)
 
     def done(
-        self, key: str, now_seconds: float, *, requeue: bool, is_retried: bool = False
+        self,
+        key: str,
+        now_seconds: float,
+        *,
+        requeue: bool,
+        is_retried: bool = False,
+        work_seconds: float = 0.0,
     ) -> None:
         """The key has been processed. With `requeue` it is due again at the next multiple of the period.
 
         Due times that have passed meanwhile are skipped, and so is one that follows at once: that
         reconcile would read the autoscaler from before our own status write, and conflict.
         With `is_retried`, one whose period is longer than that of the queue is due after the latter, too.
+        `work_seconds`: what it has taken of the processor. It is not due again before that is a small part of the time.
         """
         entry = self._entries[key]
         if not requeue or entry.is_removed:
@@ -175,11 +196,13 @@ class WorkQueue:
         if entry.regular_due_seconds is not None:
             due_seconds = entry.regular_due_seconds - period
             entry.regular_due_seconds = None
-        earliest_seconds = now_seconds + PAUSE_PERIODS_MIN * period
+        entry.work_seconds = (entry.work_seconds + work_seconds) / 2
+        entry.rested_seconds = now_seconds + entry.work_seconds * (1 / WORK_SHARE_MAX - 1)
+        earliest_seconds = max(now_seconds + PAUSE_PERIODS_MIN * period, entry.rested_seconds)
         skipped = max(0, int((earliest_seconds - due_seconds) // period))
         self._set_due(key, entry, due_seconds + (skipped + 1) * period)
         if is_retried and period > self._period_seconds:
-            retry_seconds = now_seconds + self._period_seconds
+            retry_seconds = max(now_seconds + self._period_seconds, entry.rested_seconds)
             self._set_due_once(key, entry, min(retry_seconds, entry.due_seconds))
         if entry.brings_forward:
             entry.brings_forward = False

@@ -47,8 +47,13 @@ class HottestRevision(Extension[bool, None]):
         if before is None or len(revisions) < 2:
             draft.add(_remark(in_progress=len(revisions) > 1))
             return
+        workload = draft.workload
+        workloads = {
+            revision: msgspec.structs.replace(workload, pods=pods)
+            for revision, pods in revisions.items()
+        }
         proposals = tuple(
-            _raised(signal, proposal, revisions, draft.workload)
+            _raised(signal, proposal, workloads, workload)
             for signal, proposal in zip(draft.signals, before.proposals, strict=True)
         )
         draft.recommended = combine(proposals, draft.turn.current_replicas)
@@ -64,20 +69,17 @@ def _largest(revisions: Mapping[str, tuple[Pod, ...]]) -> dict[str, tuple[Pod, .
 def _raised(
     signal: Signal,
     proposal: Proposal,
-    revisions: Mapping[str, tuple[Pod, ...]],
+    revisions: Mapping[str, Workload],
     workload: Workload,
 ) -> Proposal:
-    """The proposal of all pods, or that of the revision which needs more."""
+    """The proposal of all pods, or that of the revision which needs more. `revisions`: the workload with the pods of each only."""
     known = proposal.derivation.proposal
     if proposal.failure is not None or known is None or not isinstance(signal.reading, PodSamples):
         return proposal
     raised = proposal
-    for revision, pods in revisions.items():
-        of_pods = propose(
-            signal.metric,
-            _only(signal.reading, pods),
-            msgspec.structs.replace(workload, pods=pods),
-        ).derivation
+    for revision, of_revision in revisions.items():
+        pods = of_revision.pods
+        of_pods = propose(signal.metric, _only(signal.reading, pods), of_revision).derivation
         ratio = _ratio(of_pods)
         needed = 0 if ratio is None else _replicas(ratio, workload, of_pods.tolerances)
         if needed > known:
@@ -94,8 +96,9 @@ def _raised(
 
 
 def _only(reading: PodSamples, pods: tuple[Pod, ...]) -> PodSamples:
-    names = {each.metadata.name for each in pods}
-    return PodSamples({name: each for name, each in reading.by_pod.items() if name in names})
+    # By the pods, not by the samples: that would go through all of them again for each revision.
+    by_pod = reading.by_pod
+    return PodSamples({name: by_pod[name] for pod in pods if (name := pod.metadata.name) in by_pod})
 
 
 def _ratio(derivation: MetricDerivation) -> float | None:

@@ -207,7 +207,7 @@ class ClockRaises(Tamper):
                 raise RuntimeError("planted")
             return clock.now()
 
-        return Clock(now=now, monotonic=clock.monotonic)
+        return msgspec.structs.replace(clock, now=now)
 
 
 class ChattyEvents(Tamper):
@@ -231,8 +231,10 @@ class Leaps(Tamper):
         def leapt() -> float:
             return (clock.monotonic() - born) // self.every_seconds * self.leap_seconds
 
-        return Clock(
-            now=lambda: clock.now() + leapt(), monotonic=lambda: clock.monotonic() + leapt()
+        return msgspec.structs.replace(
+            clock,
+            now=lambda: clock.now() + leapt(),
+            monotonic=lambda: clock.monotonic() + leapt(),
         )
 
 

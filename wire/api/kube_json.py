@@ -11,9 +11,12 @@ msgspec refuses it unless the type says `None`. One rule for every document that
 | `null` as the whole document | an error |
 | a number where the type is `TextOfNumber` | its text in the document, with all of its digits |
 
-A document without them costs nothing extra: they are looked for only after msgspec has refused it.
+A document without them costs nothing extra: they are looked for only after msgspec has refused it, and only in
+those items of a list that it refuses.
 """
 
+from collections.abc import Collection, Iterator
+from operator import is_
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
@@ -36,17 +39,49 @@ def decode(body: bytes | msgspec.Raw, as_type: type[T]) -> T:
         raise msgspec.DecodeError(str(error)) from error
 
 
+def split(body: bytes, part_bytes: int) -> Iterator[bytes]:
+    """A list as several ones with items of about that size, and all other fields in each. What is not a list stays whole.
+
+    To be decoded with pauses. Raises `msgspec.DecodeError`.
+    """
+    try:
+        fields = _fields.decode(body)
+        items = _items.decode(fields.get("items", b"[]"))
+    except msgspec.ValidationError:
+        yield body  # whatever is wrong with it is said by `decode`
+        return
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+    part: list[msgspec.Raw] = []
+    size_bytes = 0
+    for item in items:
+        part.append(item)
+        size_bytes += len(memoryview(item))
+        if size_bytes >= part_bytes:
+            yield msgspec.json.encode({**fields, "items": part})
+            part, size_bytes = [], 0
+    if part or len(items) == 0:
+        yield msgspec.json.encode({**fields, "items": part})
+
+
 def _decoded_as_go(
     body: bytes | msgspec.Raw, as_type: type[T], refused: msgspec.ValidationError
 ) -> T:
     try:
-        document = _untyped.decode(body)
-        cleaned = _as_go(document, inspect.type_info(as_type))
-        if cleaned == document:
+        document = _whole.decode(body)
+        cleaned = _as_go(document, _kind(as_type))
+        if cleaned is document:
             raise refused
-        return _decoder(as_type).decode(msgspec.json.encode(cleaned, enc_hook=_literal))
+        return _decoder(as_type).decode(cleaned)
     except (UnicodeDecodeError, RecursionError) as error:
         raise msgspec.DecodeError(str(error)) from error
+
+
+def _kind(as_type: type[Any]) -> inspect.Type:
+    kind = _kinds.get(as_type)
+    if kind is None:
+        kind = _kinds[as_type] = inspect.type_info(as_type)
+    return kind
 
 
 def _decoder(as_type: type[T]) -> msgspec.json.Decoder[T]:
@@ -56,78 +91,102 @@ def _decoder(as_type: type[T]) -> msgspec.json.Decoder[T]:
     return decoder
 
 
-class _Literal:
-    """A number with a fraction or an exponent, as the document has it."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-
-def _literal(value: _Literal) -> msgspec.Raw:
-    return msgspec.Raw(value.text.encode())
-
-
-_untyped: Final = msgspec.json.Decoder(float_hook=_Literal)
+# Values that are not read stay as they are in the document, with all digits of a number.
+_whole: Final = msgspec.json.Decoder(msgspec.Raw)
+_fields: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_items: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 # One for every type in the code.
 _decoders: dict[type[Any], msgspec.json.Decoder[Any]] = {}
+_kinds: dict[type[Any], inspect.Type] = {}
+
+_OF_NUMBER: Final = frozenset(b"-0123456789")
 
 
-def _as_go(value: Any, kind: inspect.Type) -> Any:
-    """The value as encoding/json would leave it in a variable of that type."""
-    if isinstance(value, int | _Literal) and _is_text_of_number(kind):
-        if isinstance(value, bool):
-            return value
-        return value.text if isinstance(value, _Literal) else str(value)
-    if isinstance(value, dict):
+def _as_go(value: msgspec.Raw, kind: inspect.Type) -> msgspec.Raw:
+    """The value as encoding/json would leave it in a variable of that type; the same object if there is nothing to change."""
+    first = memoryview(value)[0]
+    if first in _OF_NUMBER and _is_text_of_number(kind):
+        return msgspec.Raw(b'"%b"' % bytes(memoryview(value)))
+    if first == ord("{"):
         return _object_as_go(value, kind)
-    if isinstance(value, list):
-        of = _item_type(kind)
-        return [_element(each, of) for each in value] if of else value
+    if first == ord("["):
+        return _list_as_go(value, kind)
     return value
 
 
-def _object_as_go(value: dict[str, Any], kind: inspect.Type) -> dict[str, Any]:
+def _object_as_go(value: msgspec.Raw, kind: inspect.Type) -> msgspec.Raw:
     for each in _alternatives(kind):
         if isinstance(each, inspect.StructType):
-            fields = {field.encode_name: field.type for field in each.fields}
-            return {
-                name: _as_go(inner, fields[name]) if name in fields else inner
-                for name, inner in value.items()
-                if inner is not None or name not in fields
-            }
+            return value if _is_readable(value, each.cls) else _struct_as_go(value, each)
         if isinstance(each, inspect.DictType):
-            return {name: _element(inner, each.value_type) for name, inner in value.items()}
+            old = _fields.decode(value)
+            new = {name: _element(inner, each.value_type) for name, inner in old.items()}
+            return _changed(value, old.values(), new.values(), new)
     return value
 
 
-def _item_type(kind: inspect.Type) -> inspect.Type | None:
+def _struct_as_go(value: msgspec.Raw, kind: inspect.StructType) -> msgspec.Raw:
+    types = {field.encode_name: field.type for field in kind.fields}
+    old = _fields.decode(value)
+    new = {
+        name: _as_go(inner, types[name]) if name in types else inner
+        for name, inner in old.items()
+        if name not in types or not _is_null(inner)
+    }
+    return _changed(value, old.values(), new.values(), new)
+
+
+def _list_as_go(value: msgspec.Raw, kind: inspect.Type) -> msgspec.Raw:
     for each in _alternatives(kind):
         if isinstance(each, inspect.ListType | inspect.VarTupleType):
-            return each.item_type
-    return None
+            old = _items.decode(value)
+            new = [_element(inner, each.item_type) for inner in old]
+            return _changed(value, old, new, new)
+    return value
 
 
-def _element(value: Any, kind: inspect.Type) -> Any:
-    return _zero(kind) if value is None else _as_go(value, kind)
+def _changed(
+    value: msgspec.Raw,
+    old: Collection[msgspec.Raw],
+    new: Collection[msgspec.Raw],
+    parts: dict[str, msgspec.Raw] | list[msgspec.Raw],
+) -> msgspec.Raw:
+    if len(old) == len(new) and all(map(is_, old, new)):
+        return value
+    return msgspec.Raw(msgspec.json.encode(parts))
 
 
-def _zero(kind: inspect.Type) -> Any:
-    """Go's zero value, or None where the type has none that JSON could say."""
+def _is_readable(value: msgspec.Raw, as_type: type[Any]) -> bool:
+    try:
+        _decoder(as_type).decode(value)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _is_null(value: msgspec.Raw) -> bool:
+    return memoryview(value)[0] == ord("n")
+
+
+def _element(value: msgspec.Raw, kind: inspect.Type) -> msgspec.Raw:
+    return msgspec.Raw(_zero(kind)) if _is_null(value) else _as_go(value, kind)
+
+
+def _zero(kind: inspect.Type) -> bytes:
+    """Go's zero value, or null where the type has none that JSON could say."""
     match kind.type if isinstance(kind, inspect.Metadata) else kind:
         case inspect.StructType() | inspect.DictType():
-            return {}
+            return b"{}"
         case inspect.ListType() | inspect.VarTupleType():
-            return []
+            return b"[]"
         case inspect.StrType():
-            return ""
+            return b'""'
         case inspect.BoolType():
-            return False
+            return b"false"
         case inspect.IntType() | inspect.FloatType():
-            return 0
-    return None
+            return b"0"
+    return b"null"
 
 
 def _alternatives(kind: inspect.Type) -> tuple[inspect.Type, ...]:

@@ -14,7 +14,8 @@ import msgspec
 
 from scaler.api.autoscaler import CrossVersionObjectReference
 from scaler.cluster.failed_requests import worded
-from scaler.cluster.metrics.metrics_api import MetricUnavailable, with_selectors
+from scaler.cluster.metrics.metrics_api import MetricUnavailable, with_selectors, within_limit
+from scaler.cluster.metrics.response_parts import decoded
 from wire.api import kube_json
 from wire.api.custom_metrics import GROUP, MetricValueList, decode
 from wire.api.labels import Selector
@@ -156,15 +157,15 @@ class CustomMetrics:
         metric: str,
         pods: Selector,
         metric_selector: Selector,
-    ) -> MetricValueList:
-        """The metric of every pod that the selector matches."""
+    ) -> tuple[MetricValueList, ...]:
+        """The metric of every pod that the selector matches; of many pods in several lists."""
         # Upstream maps the kind Pod with its REST mapper, which always returns this resource.
         path = with_selectors(
             f"namespaces/{namespace}/pods/{EVERY_OBJECT}/{quote(metric, safe='')}",
             labelSelector=pods,
             metricLabelSelector=metric_selector,
         )
-        return await self._get(kube, path, resource="pods", name=EVERY_OBJECT)
+        return await self._get(kube, path, lambda body: body, resource="pods", name=EVERY_OBJECT)
 
     async def of_object(
         self,
@@ -185,12 +186,22 @@ class CustomMetrics:
             name = described.name
         path = object_path(namespace, resource, described.name, metric)
         path = with_selectors(path, metricLabelSelector=metric_selector)
-        return await self._get(kube, path, resource=resource, name=name)
+        lists = await self._get(kube, path, within_limit, resource=resource, name=name)
+        return MetricValueList(items=[value for each in lists for value in each.items])
 
-    async def _get(self, kube: Reader, path: str, *, resource: str, name: str) -> MetricValueList:
+    async def _get(
+        self,
+        kube: Reader,
+        path: str,
+        checked: Callable[[bytes], bytes],
+        *,
+        resource: str,
+        name: str,
+    ) -> tuple[MetricValueList, ...]:
         try:
             version = await self._version.get()
-            return decode(await kube.get(f"/apis/{GROUP}/{version}/{path}"))
+            body = await kube.get(f"/apis/{GROUP}/{version}/{path}")
+            return await decoded(checked(body), decode)
         except (StatusError, Unavailable) as error:
             raise MetricUnavailable(
                 worded(error, verb="get", resource=resource, group=GROUP, name=name)

@@ -9,7 +9,8 @@ from urllib.parse import quote
 import msgspec
 
 from scaler.cluster.failed_requests import worded
-from scaler.cluster.metrics.metrics_api import MetricUnavailable, with_selectors
+from scaler.cluster.metrics.metrics_api import MetricUnavailable, with_selectors, within_limit
+from scaler.cluster.metrics.response_parts import decoded
 from wire.api.external_metrics import GROUP, V1BETA1, ExternalMetricValueList, decode
 from wire.api.labels import Selector
 from wire.api.status import StatusError, Unavailable
@@ -22,10 +23,12 @@ def external_path(namespace: str, metric: str, selector: Selector) -> str:
     return with_selectors(path, labelSelector=selector)
 
 
-async def external_metric(kube: Reader, path: str, metric: str) -> ExternalMetricValueList:
-    """All series at an `external_path`. Raises `MetricUnavailable`."""
+async def external_metric(
+    kube: Reader, path: str, metric: str
+) -> tuple[ExternalMetricValueList, ...]:
+    """All series at an `external_path`, many of them in several lists. Raises `MetricUnavailable`."""
     try:
-        return decode(await kube.get(path))
+        return await decoded(within_limit(await kube.get(path)), decode)
     except (StatusError, Unavailable) as error:
         raise MetricUnavailable(worded(error, verb="get", resource=metric, group=GROUP)) from error
     except msgspec.DecodeError as error:

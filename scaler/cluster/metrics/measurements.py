@@ -3,6 +3,7 @@
 Upstream: the `Get*Metric*` calls of `ReplicaCalculator` (replica_calculator.go).
 """
 
+import asyncio
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -27,12 +28,14 @@ from scaler.cluster.metrics.metric_requests import (
 )
 from scaler.cluster.metrics.metric_stream import MetricStream
 from scaler.cluster.metrics.metrics_api import MetricUnavailable
+from scaler.cluster.metrics.pod_usage import PodUsage
 from scaler.cluster.metrics.resource import ResourceMetrics
+from scaler.cluster.metrics.response_parts import reading_of
 from scaler.cluster.metrics.shared_responses import Sent, SharedResponses, responded
 from scaler.cluster.metrics.streamed_responses import StreamedReader, StreamedResponses
 from scaler.cluster.telemetry import Telemetry
+from scaler.cluster.work import counted
 from wire.api.labels import Selector
-from wire.api.resource_metrics import PodMetricsList
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
 
@@ -47,8 +50,10 @@ FRESH_PERIODS = 0.1
 STREAMED_SECONDS_MAX = 5.0
 STREAMED_SECONDS_MIN = 2.5
 STREAMED_PERIODS = 1 / 3
+# How many values of pods are read without a pause, which takes 5 to 10 ms.
+PODS_AT_ONCE_MAX = 5_000
 
-Response = Reading | PodMetricsList
+Response = Reading | PodUsage
 Shared = dict[MetricRequest, Sent[Response]]
 # A computed metric is not read, and a metric without a usable request has failed.
 NOT_REQUESTED = (ComputedFrom, MetricFailed)
@@ -159,7 +164,7 @@ class Measurements:
         self._telemetry.count_metrics_request(request.group, result)
         return self._responses.send(
             sent_as,
-            lambda: self._response(sent_as, reader),
+            lambda: counted(self._response(sent_as, reader)),
             lambda sent: self.streamed.keep(sent_as, reader, sent),
         )
 
@@ -187,15 +192,15 @@ class Measurements:
                     # Its path never changes.
                     name = metric if self._keeps_case else metric.lower()
                     path = kube.known_path or external_path(namespace, name, selector)
-                    return samples.external_values(await external_metric(kube, path, metric))
+                    series = await external_metric(kube, path, metric)
+                    return await reading_of(series, samples.external_values)
                 case ObjectRequest(namespace, metric, described, selector):
                     return samples.object_value(
                         await self._custom.of_object(kube, namespace, metric, described, selector)
                     )
                 case PodsRequest(namespace, metric, pods, selector):
-                    return samples.pod_samples(
-                        await self._custom.of_pods(kube, namespace, metric, pods, selector)
-                    )
+                    values = await self._custom.of_pods(kube, namespace, metric, pods, selector)
+                    return await reading_of(values, samples.pod_samples)
                 case UsageRequest(namespace, pods):
                     return await self._resource.of_pods(namespace, pods)
         except MetricUnavailable as error:
@@ -234,14 +239,19 @@ class MetricReads:
         self._monotonic = monotonic
 
     def known(self, readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
-        """The readings of all metrics: those of last time where a request has to be sent or is in flight."""
-        return self._readings(self._found(), readings)
+        """The readings of all metrics: those of last time where a request has to be sent or is in flight.
+
+        Also where a reading has not been made of its response yet, which may take long.
+        """
+        made = self._made(self._found())
+        return tuple(
+            last if each is None else each for each, last in zip(made, readings, strict=True)
+        )
 
     def shared_as(self, readings: tuple[Reading, ...]) -> Shared | None:
         """The responses, if none of them needs a request and they lead to these readings. If a reconcile uses them: `count`."""
         found = self._found()
-        is_complete = len(found) == len(set(self.requests))
-        return found if is_complete and self._readings(found, readings) == readings else None
+        return found if self._made(found) == readings else None
 
     def count(self, found: Shared) -> None:
         """A reconcile uses what `shared_as` has found."""
@@ -257,12 +267,15 @@ class MetricReads:
                 found[request] = sent
         return found
 
-    def _readings(self, found: Shared, readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
+    def _made(self, found: Shared) -> tuple[Reading | None, ...]:
+        """The readings of these responses; None for each that is not known."""
         return tuple(
-            last
-            if isinstance(each, NOT_REQUESTED) or each not in found
+            each
+            if isinstance(each, NOT_REQUESTED)
             else _reading(each, found[each].response())
-            for each, last in zip(self._wanted, readings, strict=True)
+            if each in found
+            else None
+            for each in self._wanted
         )
 
     async def read(self) -> tuple[TimedReading, ...]:
@@ -273,6 +286,7 @@ class MetricReads:
             for request in self.requests
         }
         await responded(sent.values(), self._deadline_seconds)
+        await _read_usage(sent)
         return tuple(
             TimedReading(each, 0.0)
             if isinstance(each, NOT_REQUESTED)
@@ -288,21 +302,37 @@ def _sent_as(request: MetricRequest) -> MetricRequest:
     return request
 
 
+async def _read_usage(sent: Shared) -> None:
+    """Make the readings of usage. Everything else goes on between them: many metrics of many pods take long."""
+    pods = 0
+    for request, each in sent.items():
+        if not isinstance(request, UsageRequest) or each.in_flight is not None:
+            continue
+        usage = each.response()
+        if isinstance(usage, PodUsage) and _reading(request, usage) is None:
+            await usage.read(request.resource, request.container)
+            pods += usage.pods
+        if pods >= PODS_AT_ONCE_MAX:
+            await asyncio.sleep(0)
+            pods = 0
+
+
 def _timed_reading(
     request: MetricRequest, sent: Sent[Response], started_seconds: float, deadline_seconds: float
 ) -> TimedReading:
     waited_seconds = sent.waited_seconds(started_seconds)
-    if sent.in_flight is not None:
-        failed = samples.fetch_failed(request.api, no_answer(deadline_seconds))
-        return TimedReading(failed, waited_seconds)
-    return TimedReading(_reading(request, sent.response()), waited_seconds)
+    reading = None if sent.in_flight is not None else _reading(request, sent.response())
+    if reading is None:
+        reading = samples.fetch_failed(request.api, no_answer(deadline_seconds))
+    return TimedReading(reading, waited_seconds)
 
 
-def _reading(request: MetricRequest, response: Response) -> Reading:
+def _reading(request: MetricRequest, response: Response) -> Reading | None:
+    """None if it was not made yet."""
     match request, response:
-        case UsageRequest(resource=resource, container=container), PodMetricsList():
-            return samples.resource_samples(response, resource=resource, container=container)
-        case _, PodMetricsList():
+        case UsageRequest(resource=resource, container=container), PodUsage():
+            return response.known(resource, container)
+        case _, PodUsage():
             raise TypeError(f"{request} has the usage of pods as its response")
         case _:
             return response

@@ -7,8 +7,10 @@ import msgspec
 
 from scaler.cluster.failed_requests import worded
 from scaler.cluster.metrics.metrics_api import MetricUnavailable, with_selectors
+from scaler.cluster.metrics.pod_usage import PodUsage
+from scaler.cluster.metrics.response_parts import decoded
 from wire.api.labels import Selector
-from wire.api.resource_metrics import GROUP, V1BETA1, PodMetricsList, decode_pods
+from wire.api.resource_metrics import GROUP, V1BETA1, decode_pods
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Reader
 
@@ -19,11 +21,11 @@ class ResourceMetrics:
     def __init__(self, kube: Reader) -> None:
         self._kube = kube
 
-    async def of_pods(self, namespace: str, pods: Selector) -> PodMetricsList:
+    async def of_pods(self, namespace: str, pods: Selector) -> PodUsage:
         """Raises `MetricUnavailable`."""
         path = with_selectors(f"/apis/{V1BETA1}/namespaces/{namespace}/pods", labelSelector=pods)
         try:
-            return decode_pods(await self._kube.get(path))
+            return PodUsage(await decoded(await self._kube.get(path), decode_pods))
         except (StatusError, Unavailable) as error:
             raise MetricUnavailable(
                 worded(error, verb="get", resource="pods", group=GROUP)

@@ -95,6 +95,13 @@ async def test_beside_a_metric_that_fails_only_a_change_that_a_reconcile_would_a
         assert changes_to_readings(world, [reading(value), reading(None)]) is expected
 
 
+async def test_a_decision_that_would_delay_others_is_not_made_to_find_it_out():
+    world = await steady()
+    world.measurements.readings = [ExternalValues((1,) * 30_100)]
+    world.measurements.are_shared = True
+    assert world.reconciler.may_rescale(KEY)
+
+
 async def test_deciding_it_requests_and_counts_nothing():
     world = await steady()
     before = len(world.kube.requested), len(world.kube.put), len(world.events.emitted)

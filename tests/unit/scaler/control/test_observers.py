@@ -7,6 +7,7 @@ from scaler.cluster.metrics.measurements import TimedReading
 from scaler.cluster.telemetry import Telemetry
 from tests.fakes.scaler import FakeReads
 from tests.unit.scaler.control.world import KEY, POD, SCALE_PATH, SPEC, World, autoscaler
+from wire.api.labels import parse
 
 METRIC = {**SPEC["metrics"][0], "name": "load"}
 FORECAST = {**SPEC, "metrics": [METRIC], "forecast": {"metric": "load", "mode": "Add"}}
@@ -97,7 +98,7 @@ async def test_an_autoscaler_that_this_process_stops_to_reconcile_is_in_no_index
     await world.reconcile()
     if not in_progress:
         assert followers.of("a request")
-        assert world.selectors.controllers_of("shop", [POD]) == (KEY,)
+        assert world.selectors.controllers_of("shop", parse("app=web"), (POD,)) == (KEY,)
         stop()
     assert not followers.of("a request")
-    assert world.selectors.controllers_of("shop", [POD]) == ()
+    assert world.selectors.controllers_of("shop", parse("app=web"), (POD,)) == ()

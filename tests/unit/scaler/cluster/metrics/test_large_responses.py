@@ -1,0 +1,183 @@
+"""A large response is read in parts, between which the event loop does everything else."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+
+from scaler.algorithm.readings import ExternalValues, MetricFailed, ObjectValue, PodSamples
+from scaler.api.autoscaler import MetricSpec
+from scaler.cluster.metrics.measurements import PODS_AT_ONCE_MAX
+from scaler.cluster.metrics.metrics_api import SERIES_BYTES_MAX
+from scaler.cluster.metrics.response_parts import PART_BYTES, UNDIVIDED_BYTES_MAX
+from tests.fakes.scaler import FakeKube
+from tests.unit.scaler.cluster.metrics.test_measurements import (
+    APP_CPU,
+    CPU,
+    CUSTOM,
+    EXTERNAL,
+    PODS,
+    external,
+    kube_with,
+    measurements,
+    of_object,
+    pods,
+    read,
+    value,
+)
+
+USAGE = "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods"
+COUNT = 6_000
+
+
+def series(number: int) -> dict[str, Any]:
+    return {"metricName": "queue", "metricLabels": {"pod": f"web-{number}"}, "value": f"{number}"}
+
+
+def usage(number: int) -> dict[str, Any]:
+    containers = [{"name": name, "usage": {"cpu": f"{number}m"}} for name in ("app", "proxy")]
+    return {"metadata": {"name": f"web-{number}"}, "window": "15s", "containers": containers}
+
+
+def kube_of(count: int) -> FakeKube:
+    """Three APIs with that many items in each response."""
+    kube = kube_with()
+    for path, item in {
+        f"{EXTERNAL}/queue": series,
+        f"{CUSTOM}/pods/*/rps": lambda number: value(f"web-{number}", f"{number}"),
+        USAGE: usage,
+    }.items():
+        kube.serve(path, {"metadata": None, "items": [item(number) for number in range(count)]})
+    return kube
+
+
+async def turns_during(reads: Awaitable[object]) -> int:
+    """How often another task goes on meanwhile."""
+    turns = 0
+
+    async def go_on() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    other = asyncio.create_task(go_on())
+    await reads
+    other.cancel()
+    return turns
+
+
+@pytest.mark.parametrize("metric", [external(), pods(), CPU, APP_CPU], ids=lambda each: each.type)
+async def test_other_tasks_go_on_between_the_parts_of_a_large_response(metric):
+    kube = kube_of(COUNT)
+    smallest = min(len(kube.answers[path]) for path in (f"{EXTERNAL}/queue", USAGE))
+    assert smallest > UNDIVIDED_BYTES_MAX
+    few = await turns_during(read(measurements(kube_of(1)), metric))
+    turns = await turns_during(read(measurements(kube), metric))
+    assert turns > few + smallest / PART_BYTES
+
+
+async def test_a_large_response_has_the_readings_of_all_of_its_parts():
+    metrics = measurements(kube_of(COUNT))
+    found = await read(metrics, external())
+    assert found == ExternalValues(tuple(number * 1_000 for number in range(COUNT)))
+    for metric, of_each in ((pods(), 1_000), (CPU, 2), (APP_CPU, 1)):
+        reading = await read(metrics, metric)
+        assert isinstance(reading, PodSamples)
+        expected = {f"web-{number}": number * of_each for number in range(COUNT)}
+        assert {name: each.value_milli for name, each in reading.by_pod.items()} == expected
+
+
+@pytest.mark.parametrize(
+    ("metric", "path", "item"),
+    [
+        pytest.param(external(), f"{EXTERNAL}/queue", series, id="External"),
+        pytest.param(pods(), f"{CUSTOM}/pods/*/rps", lambda _: value("x", "1"), id="Pods"),
+    ],
+)
+async def test_one_value_in_a_large_response_that_is_not_a_quantity_fails_it(metric, path, item):
+    kube = kube_of(COUNT)
+    kube.serve(path, {"items": [*map(item, range(COUNT)), {**item(0), "value": "many"}]})
+    failed = await read(measurements(kube), metric)
+    assert isinstance(failed, MetricFailed)
+    small = kube_of(1)
+    small.serve(path, {"items": [{**item(0), "value": "many"}]})
+    assert await read(measurements(small), metric) == failed
+
+
+async def test_a_large_response_of_an_object_fails_with_the_number_of_all_of_its_items():
+    kube = kube_with()
+    path = f"{CUSTOM}/services/front/hits"
+    kube.serve(path, {"items": [value("front", "1")] * COUNT})
+    failed = await read(measurements(kube), of_object("Service"))
+    assert isinstance(failed, MetricFailed)
+    assert f"returned {COUNT} results" in failed.message
+    kube.serve(path, {"metadata": {"x": "x" * UNDIVIDED_BYTES_MAX}, "items": [value("front", "1")]})
+    assert await read(measurements(kube), of_object("Service")) == ObjectValue(1_000)
+
+
+@pytest.mark.parametrize("body", [b"[" * 300_000, b'{"items":[' + b" " * 300_000, b"1" * 300_000])
+async def test_a_large_response_that_is_not_a_list_is_malformed(body):
+    kube = kube_with()
+    kube.answers[f"{EXTERNAL}/queue"] = body
+    failed = await read(measurements(kube), external())
+    assert isinstance(failed, MetricFailed)
+    assert "the response is malformed" in failed.message
+
+
+@pytest.mark.deviation("series-limit")
+@pytest.mark.parametrize(
+    ("metric", "path"),
+    [(external(), f"{EXTERNAL}/queue"), (of_object("Service"), f"{CUSTOM}/services/front/hits")],
+    ids=["External", "Object"],
+)
+async def test_a_response_of_more_than_8_mib_to_one_value_is_not_read(metric, path):
+    kube = kube_with()
+    kube.answers[path] = body = b'{"items":[]}' + b" " * SERIES_BYTES_MAX
+    failed = await read(measurements(kube), metric)
+    assert isinstance(failed, MetricFailed)
+    assert f"has {len(body)} bytes, and those of more than 8388608 are not read" in failed.message
+    kube.answers[path] = body[:SERIES_BYTES_MAX]
+    assert "are not read" not in str(await read(measurements(kube), metric))
+
+
+def containers(count: int) -> list[MetricSpec]:
+    assert APP_CPU.container_resource is not None
+    return [
+        MetricSpec(
+            type="ContainerResource",
+            container_resource=type(APP_CPU.container_resource)(
+                name="cpu", container=f"c{number}", target=APP_CPU.container_resource.target
+            ),
+        )
+        for number in range(count)
+    ]
+
+
+async def test_metrics_with_the_same_response_share_their_readings():
+    metrics = measurements(kube_of(2))
+    reads = metrics.reads("shop", [CPU, APP_CPU, CPU], PODS)
+    first, of_container, third = [each.reading for each in await reads.read()]
+    assert first is third
+    assert first != of_container
+    (shared,) = metrics.reads("shop", [APP_CPU], PODS).known((first,))
+    assert shared is of_container
+
+
+async def test_a_reading_that_is_not_made_yet_is_not_made_without_pauses():
+    metrics = measurements(kube_of(2))
+    await read(metrics, CPU)
+    reads = metrics.reads("shop", [APP_CPU], PODS)
+    before = MetricFailed("not read yet")
+    assert reads.known((before,)) == (before,)
+    (reading,) = [each.reading for each in await reads.read()]
+    assert reads.known((before,)) == (reading,)
+
+
+async def test_other_tasks_go_on_between_many_readings_of_one_response():
+    kube = kube_of(1_000)
+    assert len(kube.answers[USAGE]) < UNDIVIDED_BYTES_MAX
+    few = await turns_during(measurements(kube).reads("shop", containers(1), PODS).read())
+    many = await turns_during(measurements(kube).reads("shop", containers(30), PODS).read())
+    assert many >= few + 30_000 / PODS_AT_ONCE_MAX - 1
