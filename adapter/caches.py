@@ -4,10 +4,13 @@ Bytes are estimated from what was measured: the size of a few texts and numbers.
 the copies of objects and series, whose size the cluster determines, and the responses that are being read.
 """
 
-from collections.abc import Callable, Hashable
+import sys
+from collections.abc import Callable, Hashable, Iterator
 from typing import Final, Generic, TypeVar
 
 from cachetools import LRUCache
+
+from wire.api.labels import Selector
 
 MIB: Final = 1024 * 1024
 
@@ -29,11 +32,29 @@ CONNECTIONS_BYTES: Final = 32 * MIB
 authenticated, 12 for all others, which were measured to take more than the estimate."""
 STREAMS_BYTES: Final = 96 * MIB
 """What is watched, with the newest responses: 40,000 requests."""
-WIDE_QUERIES_BYTES: Final = 36 * MIB
-"""4,096 wide queries, and 100,000 namespaces in them."""
+WIDE_QUERIES_BYTES: Final = 40 * MIB
+"""Wide queries with their proofs and namespaces: 80,000 namespaces of a few queries, or 10,000 queries for one namespace each."""
+
+_SELECTOR_BYTES: Final = 100
+_REQUIREMENT_BYTES: Final = 160
+_VALUE_BYTES: Final = 60
+"""Beside its text. The texts of a selector are ASCII."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+
+def text_bytes(text: str) -> int:
+    """What a text takes: one to four bytes for each of its characters, as the widest of them needs."""
+    return sys.getsizeof(text)
+
+
+def selector_bytes(selector: Selector) -> int:
+    """What a label selector takes, roughly."""
+    return _SELECTOR_BYTES + sum(
+        _REQUIREMENT_BYTES + len(each.key) + sum(_VALUE_BYTES + len(value) for value in each.values)
+        for each in selector.requirements
+    )
 
 
 class SizedCache(Generic[K, V]):
@@ -46,6 +67,9 @@ class SizedCache(Generic[K, V]):
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._kept)
 
     @property
     def size_bytes(self) -> int:

@@ -1,8 +1,15 @@
 """The cluster's resources as its discovery lists them: canonical names, kinds and scopes."""
 
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
 from adapter.model import GroupResource, GroupVersionKind, UnknownResource
 from wire.kube.mapper import AmbiguousError, NoMatchError, RestMapper
 from wire.kube.mapping import Resource
+
+RESOURCES_MAX: Final = 4_096
+"""Names whose resource is kept. A client may write a name in thousands of ways: a letter in either case, a part of the group."""
 
 
 class ClusterMapping:
@@ -13,17 +20,14 @@ class ClusterMapping:
     def __init__(self, mapper: RestMapper) -> None:
         self._mapper = mapper
         # The table and what was found in it, replaced together: offers are built in another thread.
-        self._found: tuple[object, dict[GroupResource, Resource]] = (mapper.table, {})
+        self._known = (mapper.table, self._new_cache())
 
     def resource(self, named: GroupResource) -> Resource:
         """A resource in its preferred version; raises `UnknownResource`."""
-        if self._found[0] is not self._mapper.table:
-            self._found = (self._mapper.table, {})
-        _, resources = self._found
-        found = resources.get(named)
-        if found is None:
-            found = resources[named] = self._look_up(named)
-        return found
+        if self._known[0] is not self._mapper.table:
+            self._known = (self._mapper.table, self._new_cache())
+        _, look_up = self._known
+        return look_up(named)
 
     def resource_for(self, resource: GroupResource) -> GroupResource:
         """The canonical name; raises `UnknownResource`."""
@@ -45,6 +49,9 @@ class ClusterMapping:
     def is_namespaced(self, resource: GroupResource) -> bool:
         """Whether its objects live in namespaces; raises `UnknownResource`."""
         return self.resource(resource).namespaced
+
+    def _new_cache(self) -> Callable[[GroupResource], Resource]:
+        return lru_cache(RESOURCES_MAX)(self._look_up)
 
     def _look_up(self, named: GroupResource) -> Resource:
         try:

@@ -17,7 +17,7 @@ from adapter.serve import api_discovery, openapi
 from wire.api import custom_metrics
 from wire.api.status import StatusDetails, StatusError, failure, not_found
 from wire.serving.health import MayRead, no_client
-from wire.serving.rendering import JSON, YAML, negotiated_type, respond
+from wire.serving.rendering import JSON, YAML, accept_of, negotiated_type, respond
 from wire.serving.request_path import split_path
 
 EMPTY = StatusDetails()
@@ -109,9 +109,7 @@ class MetricsAPI:
             raise
 
     def _groups(self, request: web.Request) -> web.Response:
-        aggregated = api_discovery.aggregated_document(
-            request.headers.get("Accept", ""), self._answers.active
-        )
+        aggregated = api_discovery.aggregated_document(accept_of(request), self._answers.active)
         if aggregated:
             return _document(*aggregated)
         return respond(
@@ -165,7 +163,7 @@ def check_representation(request: web.BaseRequest) -> None:
 
     Parameters, weights and `application/*` are not considered. Raises `StatusError` 406.
     """
-    accept = request.headers.get("Accept") or "*/*"
+    accept = accept_of(request) or "*/*"
     if accept in _ACCEPTED:
         return
     named = {clause.split(";")[0].strip() for clause in accept.split(",")}

@@ -251,10 +251,11 @@ class _Stream:
         known = self._read(path)
         if not isinstance(known.request, CustomMetricRequest | ExternalMetricRequest):
             raise bad_request("only custom and external metrics can be watched")
+        attributes = attributes_of("GET", *split_url(path))
         size_bytes = PATH_BYTES + len(path) + selector_bytes(path)
         if not self._rounds.budget.take(size_bytes):
             raise too_large()
-        return _Path(known, attributes_of("GET", *split_url(path)), size_bytes)
+        return _Path(known, attributes, size_bytes)
 
     def _forget(self, number: int) -> None:
         path = self._paths.pop(number, None)

@@ -4,31 +4,25 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
-from cachetools import LRUCache
-
+from adapter.caches import text_bytes
 from adapter.model import Freshness, Plan, WideQuery
 from adapter.wide.demand import FORGOTTEN_SECONDS, Demand, Suspension
 from adapter.wide.text import text_for
 
 NAMESPACES_PER_PLAN: Final = 400
-"""Namespaces in one query; at most 25 kB of text."""
+"""Namespaces in one query; at most 25 kB of text in each of its selectors."""
+
+_QUERY_BYTES: Final = 800
+_CHUNK_BYTES: Final = 1_800
+_NAMESPACE_BYTES: Final = 384
+"""What a query, a chunk and a namespace take beside the texts of queries, as measured."""
+_NAME_BYTES: Final = 64
+"""Of a namespace in the text of a query."""
 
 
 def plan_of(query: WideQuery, parts: Sequence[str], namespaces: Sequence[str]) -> Plan:
     """The plan of some namespaces; `parts` are those of the query, or of its ages."""
     return Plan(text_for(parts, namespaces), query.backend, key_labels=query.key_labels)
-
-
-class KnownQueries(LRUCache[WideQuery, "Chunks"]):
-    """The chunks of wide queries, and how many namespaces are in all of them."""
-
-    namespaces = 0
-
-    def popitem(self) -> tuple[WideQuery, "Chunks"]:
-        """Forget the least recently used query."""
-        query, chunks = super().popitem()
-        self.namespaces -= len(chunks)
-        return query, chunks
 
 
 class Chunks:
@@ -42,9 +36,21 @@ class Chunks:
         self._chunks: list[Chunk] = []
         self._chunk_of: OrderedDict[str, tuple[Chunk, float]] = OrderedDict()
         """By namespace, with the time of its last request; in the order of these times."""
+        texts = (*query.parts, *query.ages, *query.key_labels)
+        self._text_bytes = sum(map(text_bytes, texts))
+        places = len(query.parts[1:]) + len(query.ages[1:])
+        self._namespace_bytes = _NAMESPACE_BYTES + _NAME_BYTES * places
 
     def __len__(self) -> int:
         return len(self._chunk_of)
+
+    @property
+    def size_bytes(self) -> int:
+        """What the query takes with its plans, roughly. It changes with the number of namespaces."""
+        chunks = len(self._chunks)
+        of_queries = _QUERY_BYTES + self._text_bytes
+        of_chunks = chunks * (_CHUNK_BYTES + self._text_bytes)
+        return of_queries + of_chunks + len(self._chunk_of) * self._namespace_bytes
 
     def known(self, namespace: str, now_seconds: float) -> "Chunk | None":
         """The chunk of a namespace; None for one that was not requested recently."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from adapter import telemetry
+from adapter.caches import WIDE_QUERIES_BYTES, SizedCache
 from adapter.model import (
     Evaluation,
     Freshness,
@@ -25,24 +26,23 @@ from adapter.model import (
 from adapter.ports import Evaluator, QueryFailed
 from adapter.promql.ages import dated
 from adapter.promql.row_selection import has_one_row_per_object, selected, without_labels
-from adapter.wide.chunks import NAMESPACES_PER_PLAN, Chunk, Chunks, KnownQueries, plan_of
+from adapter.wide.chunks import NAMESPACES_PER_PLAN, Chunk, Chunks, plan_of
 from adapter.wide.concurrently import together
 from adapter.wide.demand import (
     FAILED_SECONDS,
     REFUSED_SECONDS,
     Suspension,
 )
+from adapter.wide.text import PROOFS_BYTES
 from wire.process.single_flight import SingleFlight
 
 WAIT_SECONDS: Final = 5.0
 """How long a wide query may take, which is at most a sixth of what requests may wait for their own. Most requests wait less
 (`Demand.wait_seconds`).
 """
-QUERIES_MAX: Final = 4_096
-"""Wide queries that are known; the least recently used are dropped first."""
-NAMESPACES_MAX: Final = 100_000
-"""Namespaces of all wide queries together. Beyond it all are forgotten, and requests have narrow queries for one period: a client
-that invents namespaces cannot fill the memory.
+QUERIES_BYTES: Final = WIDE_QUERIES_BYTES - PROOFS_BYTES
+"""What the wide queries and their namespaces take together; the least recently used queries are dropped first. Their requests have
+narrow queries for one period: a client that invents namespaces or selectors cannot fill the memory.
 """
 
 log = logging.getLogger(__name__)
@@ -63,8 +63,7 @@ class WidePlans:
         freshness: Freshness,
         fresh: Callable[[Sequence[Plan]], list[Evaluation] | None] = lambda _: None,
         wait_seconds: float = WAIT_SECONDS,
-        queries_max: int = QUERIES_MAX,
-        namespaces_max: int = NAMESPACES_MAX,
+        bytes_max: int = QUERIES_BYTES,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`fresh`: the results that `evaluator` would return at once. Awaiting what is there costs 5% of the CPU time of a request."""
@@ -73,8 +72,9 @@ class WidePlans:
         self._wait_seconds = wait_seconds
         self._freshness = freshness
         self._monotonic = monotonic
-        self._queries = KnownQueries(queries_max)
-        self._namespaces_max = namespaces_max
+        self._queries: SizedCache[WideQuery, Chunks] = SizedCache(
+            bytes_max, lambda _, chunks: chunks.size_bytes
+        )
         self._landings: SingleFlight[Chunk, None] = SingleFlight()
         """Wide queries that no request waits for any more, but whose results count."""
 
@@ -167,20 +167,19 @@ class WidePlans:
 
     def _chunk(self, wide: Wide, now_seconds: float, *, is_known: bool) -> Chunk | None:
         """The chunk of a request; only one that requests have already, if `is_known`."""
-        if self._queries.namespaces > self._namespaces_max:
-            self._queries.clear()
-            self._queries.namespaces = 0
         chunks = self._chunks(wide.query)
         before = len(chunks)
         find = chunks.known if is_known else chunks.of
         found = find(wide.namespace, now_seconds)
-        self._queries.namespaces += len(chunks) - before
+        if len(chunks) != before:
+            self._queries.keep(wide.query, chunks)
         return found
 
     def _chunks(self, query: WideQuery) -> Chunks:
         chunks = self._queries.get(query)
         if chunks is None:
-            chunks = self._queries[query] = Chunks(query, self._freshness)
+            chunks = Chunks(query, self._freshness)
+            self._queries.keep(query, chunks)
         return chunks
 
     async def _awaited(

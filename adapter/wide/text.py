@@ -6,11 +6,11 @@ values that stand for all others. A template that computes something from its fi
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 
+from adapter.caches import WIDE_QUERIES_BYTES, SizedCache, selector_bytes, text_bytes
 from adapter.model import BackendRef, Rows, Wide, WideQuery
 from adapter.promql.ages import age_query, grouping_of
 from adapter.promql.metric_query import (
@@ -37,7 +37,13 @@ _NAMESPACES: Final = "<namespaces>"
 """Stands for the namespaces of a wide query."""
 
 REQUIREMENTS_MAX: Final = 32
-"""Of a selector. A proof takes time and memory for each, and those of 4,096 texts are kept."""
+SELECTOR_LENGTH_MAX: Final = 1_024
+"""Of a selector that a request for many may have. A proof takes time for each requirement and each character; with more, it would
+take longer than the query of the request."""
+PROOFS_BYTES: Final = WIDE_QUERIES_BYTES // 10
+"""What the proofs that were made last take together."""
+_PROOF_BYTES: Final = 1_200
+"""What a proof takes beside its texts."""
 
 _INSERTED: Final = frozenset({"Series", "LabelMatchers", "GroupBy"})
 _NAMESPACE_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -60,17 +66,18 @@ def wide_for_objects(
     """
     if not _is_name(namespace) or (namespace and namespace.label == object_label):
         return None
-    if len(selector.requirements) > REQUIREMENTS_MAX:
+    if not _is_small(selector):
         return None
-    query = _wide_query(
-        template,
-        series=series,
-        selector=selector,
-        equal=(),
-        namespace_label=namespace.label if namespace else "",
-        object_label=object_label,
-        extra_group_by=extra_group_by,
-        dated=dated,
+    query = _proven(
+        _OfTemplate(
+            template=template,
+            series=series,
+            selector=selector,
+            namespace_label=namespace.label if namespace else "",
+            object_label=object_label,
+            extra_group_by=extra_group_by,
+            dated=dated,
+        )
     )
     return _wide(query, backend, namespace, object_label, ())
 
@@ -85,20 +92,20 @@ def wide_for_selector(
     dated: bool = False,
 ) -> Wide | None:
     """The wide query for an external metric in any namespace, with any values of the labels that the selector sets equal."""
-    if not _is_name(namespace) or len(selector.requirements) > REQUIREMENTS_MAX:
+    if not _is_name(namespace) or not _is_small(selector):
         return None
     namespace_label = namespace.label if namespace else ""
     moved = _movable(selector, namespace_label)
     rest = tuple(each for each in selector.requirements if each not in moved)
-    query = _wide_query(
-        template,
-        series=series,
-        selector=Selector(rest),
-        equal=tuple(each.key for each in moved),
-        namespace_label=namespace_label,
-        object_label="",
-        extra_group_by=(),
-        dated=dated,
+    query = _proven(
+        _OfTemplate(
+            template=template,
+            series=series,
+            selector=Selector(rest),
+            equal=tuple(each.key for each in moved),
+            namespace_label=namespace_label,
+            dated=dated,
+        )
     )
     return _wide(query, backend, namespace, "", tuple((each.key, each.values[0]) for each in moved))
 
@@ -115,7 +122,7 @@ def wide_for_named(
 
     `where`: the rows of the request's namespace, in the result for all of them.
     """
-    if len(selector.requirements) > REQUIREMENTS_MAX:
+    if not _is_small(selector):
         return None
     moved = _movable(selector, where[0][0] if where else "")
     if not moved:
@@ -123,12 +130,14 @@ def wide_for_named(
     equal = tuple((each.key, each.values[0]) for each in moved)
     rest = tuple(each for each in selector.requirements if each not in moved)
     rows = Rows(where=(*where, *equal))
-    found = _wide_named_query(
-        query,
-        selector=Selector(rest),
-        equal=tuple(label for label, _ in equal),
-        key_labels=rows.key_labels,
-        dated=dated,
+    found = _proven(
+        _OfNamedQuery(
+            query=query,
+            selector=Selector(rest),
+            equal=tuple(label for label, _ in equal),
+            key_labels=rows.key_labels,
+            dated=dated,
+        )
     )
     if found is None:
         return None
@@ -141,6 +150,13 @@ def wide_for_named(
 def _is_name(namespace: Matcher | None) -> bool:
     """A name that Kubernetes accepts needs no escaping in a regular expression."""
     return namespace is None or _NAMESPACE_NAME.fullmatch(namespace.value) is not None
+
+
+def _is_small(selector: Selector) -> bool:
+    requirements = selector.requirements
+    values = (value for each in requirements for value in each.values)
+    length = sum(len(each.key) for each in requirements) + sum(1 + len(value) for value in values)
+    return len(requirements) <= REQUIREMENTS_MAX and length <= SELECTOR_LENGTH_MAX
 
 
 def _movable(selector: Selector, namespace_label: str) -> tuple[Requirement, ...]:
@@ -174,77 +190,108 @@ def _wide(
     )
 
 
-@lru_cache(maxsize=4096)
-def _wide_query(
-    template: str,
-    *,
-    series: str,
-    selector: Selector,
-    equal: tuple[str, ...],
-    namespace_label: str,
-    object_label: str,
-    extra_group_by: tuple[str, ...],
-    dated: bool,
-) -> WideQuery | None:
-    """The wide query, on any backend, for any values of the moved labels; None when it is not proven."""
-    fixed = ((namespace_label,) if namespace_label else ()) + equal
-    key_labels = ((object_label,) if object_label else ()) + fixed
-    if not key_labels or not _only_inserts(template):
-        return None
-    narrow_matchers = [equals(label, _ANY_VALUE) for label in fixed]
-    wide_matchers = [Matcher(label, "!=", "") for label in equal]
-    if namespace_label:
-        wide_matchers.append(Matcher(namespace_label, "=~", _NAMESPACES))
-    if object_label:
-        narrow_matchers.append(Matcher(object_label, "=~", _ANY_NAMES))
-        wide_matchers.append(Matcher(object_label, "!=", ""))
-    group_by = ((object_label,) if object_label else ()) + extra_group_by
-    try:
-        rest = selector_matchers(selector)
-        narrow = rendered_query(
-            template, series=series, matchers=[*rest, *narrow_matchers], group_by=group_by
+class _OfTemplate(msgspec.Struct, frozen=True, kw_only=True):
+    """What the wide query of a template depends on, beside the backend: for any values of the labels that are `equal`."""
+
+    template: str
+    series: str
+    selector: Selector
+    equal: tuple[str, ...] = ()
+    namespace_label: str
+    object_label: str = ""
+    extra_group_by: tuple[str, ...] = ()
+    dated: bool
+
+    def proven(self) -> WideQuery | None:
+        """None when it is not proven."""
+        fixed = ((self.namespace_label,) if self.namespace_label else ()) + self.equal
+        objects = (self.object_label,) if self.object_label else ()
+        if not (fixed or objects) or not _only_inserts(self.template):
+            return None
+        narrow_matchers = [equals(label, _ANY_VALUE) for label in fixed]
+        wide_matchers = [Matcher(label, "!=", "") for label in self.equal]
+        if self.namespace_label:
+            wide_matchers.append(Matcher(self.namespace_label, "=~", _NAMESPACES))
+        if self.object_label:
+            narrow_matchers.append(Matcher(self.object_label, "=~", _ANY_NAMES))
+            wide_matchers.append(Matcher(self.object_label, "!=", ""))
+        group_by = objects + self.extra_group_by
+        try:
+            narrow = self._rendered(narrow_matchers, group_by)
+            wide = self._rendered(
+                wide_matchers, (*group_by, *(each for each in fixed if each not in group_by))
+            )
+        except QueryNotBuilt:
+            return None
+        moved = Moved(
+            equal=frozenset(fixed),
+            object_label=self.object_label,
+            narrow=tuple(narrow_matchers),
+            wide=tuple(wide_matchers),
         )
-        wide = rendered_query(
-            template,
-            series=series,
-            matchers=[*rest, *wide_matchers],
-            group_by=(*group_by, *(each for each in fixed if each not in group_by)),
+        return _compared(narrow, wide, moved, key_labels=objects + fixed, dated=self.dated)
+
+    def _rendered(self, matchers: Sequence[Matcher], group_by: Sequence[str]) -> str:
+        return rendered_query(
+            self.template,
+            series=self.series,
+            matchers=[*selector_matchers(self.selector), *matchers],
+            group_by=group_by,
         )
-    except QueryNotBuilt:
-        return None
-    moved = Moved(
-        equal=frozenset(fixed),
-        object_label=object_label,
-        narrow=tuple(narrow_matchers),
-        wide=tuple(wide_matchers),
-    )
-    return _proven(narrow, wide, moved, key_labels=key_labels, dated=dated)
 
 
-@lru_cache(maxsize=4096)
-def _wide_named_query(
-    query: str,
-    *,
-    selector: Selector,
-    equal: tuple[str, ...],
-    key_labels: tuple[str, ...],
-    dated: bool,
-) -> WideQuery | None:
-    if LEFT in query and not _only_inserts(query):
-        return None
-    narrow_matchers = tuple(equals(label, _ANY_VALUE) for label in equal)
-    wide_matchers = tuple(Matcher(label, "!=", "") for label in equal)
-    try:
-        rest = tuple(selector_matchers(selector))
-        narrow = restricted(query, (*rest, *narrow_matchers))
-        wide = restricted(query, (*rest, *wide_matchers))
-    except QueryNotBuilt:
-        return None
-    moved = Moved(equal=frozenset(equal), narrow=narrow_matchers, wide=wide_matchers)
-    return _proven(narrow, wide, moved, key_labels=key_labels, dated=dated)
+class _OfNamedQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """What the wide query of a rule that names its query depends on, beside the backend."""
+
+    query: str
+    selector: Selector
+    equal: tuple[str, ...]
+    key_labels: tuple[str, ...]
+    dated: bool
+
+    def proven(self) -> WideQuery | None:
+        """None when it is not proven."""
+        if LEFT in self.query and not _only_inserts(self.query):
+            return None
+        narrow_matchers = tuple(equals(label, _ANY_VALUE) for label in self.equal)
+        wide_matchers = tuple(Matcher(label, "!=", "") for label in self.equal)
+        try:
+            rest = tuple(selector_matchers(self.selector))
+            narrow = restricted(self.query, (*rest, *narrow_matchers))
+            wide = restricted(self.query, (*rest, *wide_matchers))
+        except QueryNotBuilt:
+            return None
+        moved = Moved(equal=frozenset(self.equal), narrow=narrow_matchers, wide=wide_matchers)
+        return _compared(narrow, wide, moved, key_labels=self.key_labels, dated=self.dated)
 
 
-def _proven(
+_Of = _OfTemplate | _OfNamedQuery
+
+
+class _Proof(msgspec.Struct, frozen=True):
+    query: WideQuery | None
+    """None when it is not proven."""
+
+
+def _size_bytes(of: _Of, proof: _Proof) -> int:
+    labels = (*of.equal, *(proof.query.key_labels if proof.query else ()))
+    texts = (*proof.query.parts, *proof.query.ages) if proof.query else ()
+    return _PROOF_BYTES + selector_bytes(of.selector) + sum(map(text_bytes, (*labels, *texts)))
+
+
+_proofs: SizedCache[_Of, _Proof] = SizedCache(PROOFS_BYTES, _size_bytes)
+
+
+def _proven(of: _Of) -> WideQuery | None:
+    """The wide query, on any backend; None when it is not proven."""
+    proof = _proofs.get(of)
+    if proof is None:
+        proof = _Proof(of.proven())
+        _proofs.keep(of, proof)
+    return proof.query
+
+
+def _compared(
     narrow: str,
     wide: str,
     moved: Moved,

@@ -5,7 +5,7 @@ RBAC rules written for another API server have the same effect here.
 """
 
 from collections.abc import Mapping
-from urllib.parse import parse_qs
+from urllib.parse import unquote, unquote_plus
 
 import msgspec
 
@@ -28,7 +28,11 @@ _VERBS = {
 _COLLECTION_VERBS = {"get": "list", "delete": "deletecollection"}
 _SPECIAL_VERBS = {"proxy", "watch"}
 _COUNTING = ("watch", "fieldSelector")
+_COUNTING_LENGTH_MAX = 3 * len("fieldSelector")
+"""If each character is escaped."""
 PARAMETERS_MAX = 1_000
+VALUE_LENGTH_MAX = 8_192
+"""Of a parameter that counts, before it is unescaped."""
 _NAMESPACE_SUBRESOURCES = {"status", "finalize"}
 
 
@@ -101,28 +105,14 @@ def _by_path(method: str, path: str) -> Attributes:
     )
 
 
-def _is_plain(parameter: str) -> bool:
-    """Whether it is certainly neither of the two that count; autoscalers send only this one."""
-    return parameter.startswith("labelSelector=")
-
-
 def _of_list(attributes: Attributes, query: str) -> Attributes:
     """A list may be a watch, and its field selector may name one object."""
-    if all(_is_plain(parameter) for parameter in query.split("&")):
+    counting = _counting(query)
+    if not counting:
         return attributes
-    # Only those that may count, since a query may have half a million.
-    parts = query.split("&")
-    counting = [each for each in parts if each.startswith(_COUNTING)]
-    if "%" in query:
-        counting = [
-            each for each in parts if each.startswith(_COUNTING) or "%" in each.partition("=")[0]
-        ]
-    if len(counting) > PARAMETERS_MAX:
-        raise bad_request(f"the query has more than {PARAMETERS_MAX} parameters")
-    parameters = parse_qs("&".join(counting), keep_blank_values=True)
-    watch = parameters.get("watch", ["false"])[0].lower() not in ("false", "0")
+    watch = counting.get("watch", "false").lower() not in ("false", "0")
     name = ""
-    for term in parameters.get("fieldSelector", [""])[0].split(","):
+    for term in counting.get("fieldSelector", "").split(","):
         field, _, value = term.partition("=")
         if field == "metadata.name":
             value = value.removeprefix("=")
@@ -130,3 +120,20 @@ def _of_list(attributes: Attributes, query: str) -> Attributes:
             name = "" if value in (".", "..") or not {"/", "%"}.isdisjoint(value) else value
             break
     return msgspec.structs.replace(attributes, verb="watch" if watch else "list", name=name)
+
+
+def _counting(query: str) -> dict[str, str]:
+    """The first value of each parameter that counts. Raises `StatusError` 400 for what takes long to read: anyone may send it."""
+    if query.count("&") >= PARAMETERS_MAX:
+        raise bad_request(f"the query has more than {PARAMETERS_MAX} parameters")
+    found: dict[str, str] = {}
+    for parameter in query.split("&"):
+        name, _, value = parameter.partition("=")
+        if len(name) > _COUNTING_LENGTH_MAX or (name := unquote(name)) not in _COUNTING:
+            continue
+        if len(value) > VALUE_LENGTH_MAX:
+            raise bad_request(
+                f"the parameter {name} has {len(value)} characters: at most {VALUE_LENGTH_MAX} are read"
+            )
+        found.setdefault(name, unquote_plus(value))
+    return found

@@ -3,7 +3,11 @@
 
 def is_not_text(value: str) -> bool:
     """Whether it has bytes that are not UTF-8."""
-    return not value.isascii() and any("\ud800" <= each <= "\udfff" for each in value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def header_text(value: str) -> str:

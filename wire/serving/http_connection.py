@@ -35,10 +35,12 @@ log = logging.getLogger(__name__)
 
 
 class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client may take. The defaults of the first four are those of the generic API server."""
+    """What a client may take. The defaults of the bytes of a head and of the times are those of the generic API server."""
 
     head_bytes_max: int = 1 << 20
     """Request line and headers of a request, in total."""
+    target_bytes_max: int = 512 << 10
+    """Path and query of a request. A label selector of the longest text that is read fits in, if every character is escaped."""
     head_seconds: float = 32.0
     """From a connection's start, or the first byte of a later request, to the end of the headers."""
     idle_seconds: float = 90.0
@@ -87,8 +89,8 @@ class HTTPConnection(web.RequestHandler):
             # No body is used, so what it inflates to does not matter either; Go's net/http inflates none.
             auto_decompress=False,
             keepalive_timeout=limits.idle_seconds,
-            # The parser's limits are per line: the sum is counted here.
-            max_line_size=limits.head_bytes_max,
+            # The parser's limits are per line: their sum is counted here.
+            max_line_size=limits.target_bytes_max,
             max_field_size=limits.head_bytes_max,
             max_headers=limits.headers_max,
         )

@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 from multidict import CIMultiDictProxy
 
-from wire.api.status import internal_error
+from wire.api.status import failure, internal_error
 from wire.serving.attributes import (
     ANONYMOUS,
     AUTHENTICATED_GROUP,
@@ -26,6 +26,8 @@ USER: Final = "Impersonate-User"
 GROUP: Final = "Impersonate-Group"
 UID: Final = "Impersonate-Uid"
 EXTRA_PREFIX: Final = "impersonate-extra-"
+IMPERSONATION_LENGTH_MAX: Final = 64 << 10
+"""Of all these headers. They are read before it is known whether the client may impersonate, so anyone may send them."""
 _PREFIX: Final = "impersonate-"
 _AUTHENTICATION: Final = "authentication.k8s.io"
 
@@ -46,10 +48,20 @@ class Impersonation(msgspec.Struct, frozen=True, kw_only=True):
 def impersonation(headers: CIMultiDictProxy[str]) -> Impersonation | None:
     """What the headers ask for; None without such headers.
 
-    Raises `StatusError` 500, as upstream does, for a group, UID or extra field without a user.
+    Raises `StatusError`: 500, as upstream does, for a group, UID or extra field without a user, and 431 for what takes long to read.
     """
-    if not any(name[: len(_PREFIX)].lower() == _PREFIX for name in headers):
+    length = sum(
+        len(name) + len(value)
+        for name, value in headers.items()
+        if name[: len(_PREFIX)].lower() == _PREFIX
+    )
+    if not length:
         return None
+    if length > IMPERSONATION_LENGTH_MAX:
+        raise failure(
+            431,
+            f"the Impersonate headers have {length} characters: at most {IMPERSONATION_LENGTH_MAX} are read",
+        )
     name = header_text(headers.get(USER, ""))
     groups = tuple(map(header_text, headers.getall(GROUP, ())))
     extra = _extra(headers)

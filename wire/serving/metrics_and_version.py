@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from wire.api.meta import always
 from wire.process.crashes import Crashes
-from wire.serving.rendering import respond
+from wire.serving.rendering import accept_of, respond
 
 # What may crash, as the log names it.
 COLLECTION = "collection"
@@ -140,7 +140,7 @@ def add_metrics_route(
     scrapes = _Scrapes(registry, many, Crashes(on_crash))
 
     async def metrics(request: web.Request) -> web.StreamResponse:
-        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+        encode, content_type = choose_encoder(accept_of(request))
         # The collectors read what the event loop changes.
         texts = scrapes.texts(encode)
         # The text of thousands of objects takes longer than a request may wait, and megabytes: it is made in a thread, in parts.

@@ -4,6 +4,7 @@ Upstream: apiserver v0.36.3, endpoints/handlers/negotiation. JSON and YAML; no p
 """
 
 import asyncio
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,13 +17,24 @@ from wire.api.status import StatusError, Unavailable, failure, service_unavailab
 JSON = "application/json"
 YAML = "application/yaml"
 
-# What kubectl, client-go and curl send when they want JSON: the fast path.
 ACCEPT_LENGTH_MAX = 4_096
-"""A longer Accept header is not read: it would take half a second."""
-_PLAIN = {None, "", "*/*", JSON, f"{JSON}, */*", f"{JSON},*/*"}
+"""A longer Accept header is not read: it would take two seconds."""
+# What kubectl, client-go and curl send when they want JSON: the fast path.
+_PLAIN = {"", "*/*", JSON, f"{JSON}, */*", f"{JSON},*/*"}
 _INTERACTIVE_CLIENTS = ("curl", "Wget", "Mozilla/")
 
 _encoder = msgspec.json.Encoder()
+
+
+def accept_of(request: web.BaseRequest) -> str:
+    """The Accept header, for all that read it; empty without one. Raises `StatusError` 406 if it takes long to read."""
+    accept = request.headers.get("Accept", "")
+    if len(accept) > ACCEPT_LENGTH_MAX:
+        raise failure(
+            406,
+            f"the Accept header has {len(accept)} characters: at most {ACCEPT_LENGTH_MAX} are read",
+        )
+    return accept
 
 
 def negotiated_type(request: web.BaseRequest) -> str:
@@ -30,7 +42,7 @@ def negotiated_type(request: web.BaseRequest) -> str:
 
     Raises `StatusError` 406.
     """
-    media_type = accepted_type(request.headers.get("Accept"))
+    media_type = accepted_type(accept_of(request))
     if media_type is None:
         raise failure(406, f"only the following media types are accepted: {JSON}, {YAML}")
     return media_type
@@ -58,7 +70,9 @@ def respond(
 
 def respond_with_error(request: web.BaseRequest, error: StatusError) -> web.Response:
     """The Status of `error`; in JSON if the client accepts no supported type."""
-    media_type = accepted_type(request.headers.get("Accept")) or JSON
+    media_type = JSON
+    with contextlib.suppress(StatusError):
+        media_type = negotiated_type(request)
     headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, private"}
     if error.details is not None and error.details.retry_after_seconds:
         headers["Retry-After"] = str(error.details.retry_after_seconds)
@@ -80,13 +94,11 @@ def as_status(error: Unavailable) -> StatusError:
     )
 
 
-def accepted_type(accept: str | None) -> str | None:
+def accepted_type(accept: str) -> str | None:
     """The media type of the response by the Accept header; None: none is supported."""
     if accept in _PLAIN:
         return JSON
-    if len(accept or "") > ACCEPT_LENGTH_MAX:
-        return None
-    for clause in _by_preference(accept or ""):
+    for clause in _by_preference(accept):
         media_type, *parameters = (part.strip() for part in clause.split(";"))
         # `as=Table` requests another document; kubectl lists plain JSON after it.
         if any(parameter.startswith("as=") for parameter in parameters):

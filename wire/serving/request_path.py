@@ -11,33 +11,46 @@ from urllib.parse import quote, unquote, unquote_to_bytes
 
 from yarl import URL
 
-from wire.api.status import bad_request
+from wire.api.status import bad_request, failure
 
 _MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNESCAPED = "/!$&'()*+,;=:@~-._"
+PATH_LENGTH_MAX = 8_192
+"""More than any route, and the name of any object or metric, has. Anyone may send a path, and decoding a mebibyte takes 0.4 s."""
 SLASHES_MAX = 64
 """More than any route has. aiohttp's router searches once for each slash, in the whole path before it; it does not count escaped ones."""
 
 
 def canonical(url: URL) -> URL:
-    """`url` with a path that is escaped only where it must be. A path that `check_path` refuses stays."""
+    """`url` with a path that is escaped only where it must be; of a path that is too long, only the beginning.
+
+    `check_path` refuses such a path, as it refuses one with an incomplete escape.
+    """
     if url.absolute:
         # The Host header counts, and yarl may not be able to read the host of the URL.
         url = url.relative()
     raw = url.raw_path
-    is_plain = "%" not in raw and raw.isascii()
-    if (is_plain and raw.count("/") <= SLASHES_MAX) or _MALFORMED_ESCAPE.search(raw):
-        return url
-    decoded = unquote_to_bytes(raw.encode("utf-8", "surrogateescape"))
+    path = raw[:PATH_LENGTH_MAX]
+    if "%" in path or not path.isascii() or path.count("/") > SLASHES_MAX:
+        path = _escaped_again(path)
+    return url if path == raw else url.with_path(path, encoded=True, keep_query=True)
+
+
+def _escaped_again(path: str) -> str:
+    decoded = unquote_to_bytes(path.encode("utf-8", "surrogateescape"))
     path = quote(decoded.decode("utf-8", "replace"), safe=_UNESCAPED)
     if path.count("/") > SLASHES_MAX:
         *first, rest = path.split("/", SLASHES_MAX)
         path = "/".join((*first, rest.replace("/", "%2F")))
-    return url if path == raw else url.with_path(path, encoded=True, keep_query=True)
+    return path
 
 
 def check_path(raw_path: str) -> None:
-    """Raises `StatusError` 400 for an incomplete escape, which Go's net/http refuses too."""
+    """Raises `StatusError`: 414 for a path that is too long, and 400 for an incomplete escape, which Go's net/http refuses too."""
+    if len(raw_path) > PATH_LENGTH_MAX:
+        raise failure(
+            414, f"the path has {len(raw_path)} characters: at most {PATH_LENGTH_MAX} are read"
+        )
     if "%" in raw_path and _MALFORMED_ESCAPE.search(raw_path):
         raise bad_request(
             "the path contains a % that is not followed by two hexadecimal digits: escape it as %25"

@@ -10,6 +10,8 @@ from adapter.documents.listoptions import (
 )
 from adapter.documents.paths import custom_metric
 from wire.api.status import StatusError
+from wire.serving.http_connection import ConnectionLimits
+from wire.serving.request_path import PATH_LENGTH_MAX
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,10 @@ def test_a_label_selector_that_is_too_large_is_refused(text):
         with pytest.raises(StatusError, match=f"the {parameter} has .* are read") as refused:
             custom_metric(path, [(parameter, text)])
         assert refused.value.code == 400
+
+
+def test_the_longest_label_selector_fits_into_a_target_if_each_character_is_escaped():
+    assert ConnectionLimits().target_bytes_max > PATH_LENGTH_MAX + 3 * SELECTOR_LENGTH_MAX
 
 
 def test_a_label_selector_of_the_largest_size_is_read():

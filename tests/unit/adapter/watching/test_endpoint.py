@@ -344,6 +344,15 @@ async def test_what_is_watched_has_a_budget_of_bytes(bytes_max, codes):
     await adapter.listener.stop()
 
 
+async def test_a_path_whose_permission_cannot_be_checked_takes_nothing_of_the_budget(adapter):
+    async with adapter.client() as client:
+        await client.send(_1=f"{QUEUE}?fieldSelector={'a' * 10_000}", _2=QUEUE)
+        _, found = await client.round(watched=1)
+        assert (found[1][0], found[2][0]) == (400, 200)
+        await client.send(stop=(2,))
+        await arrives(lambda: adapter.rounds.budget.taken == 0)
+
+
 async def test_a_response_that_does_not_fit_is_refused_and_smaller_ones_are_sent():
     adapter = Adapter(20_000)
     await adapter.listener.start("127.0.0.1", 0, tls=None)

@@ -1,12 +1,18 @@
 """Which namespaces are in which wide query, and that they cannot fill the memory."""
 
 import re
+import tracemalloc
 
 import msgspec
+import pytest
 
-from adapter.wide.chunks import NAMESPACES_PER_PLAN
+from adapter.caches import MIB, SizedCache
+from adapter.model import Freshness, WideQuery
+from adapter.wide.chunks import NAMESPACES_PER_PLAN, Chunks
 from adapter.wide.demand import FORGOTTEN_SECONDS
 from tests.unit.adapter.wide.test_plans import Planner, SmallPrometheus, of_pods, of_queue
+
+SUM = "sum(<<.Series>>{<<.LabelMatchers>>})"
 
 
 async def test_many_namespaces_are_split_into_several_queries():
@@ -23,24 +29,57 @@ async def test_many_namespaces_are_split_into_several_queries():
 
 
 async def test_a_client_that_invents_namespaces_cannot_fill_the_memory():
-    planner = Planner(namespaces_max=500)
+    planner = Planner(bytes_max=250_000)
     query, _ = of_queue("team-0", "queue=q1")
+    sizes = []
     for number in range(2_000):
         wide = msgspec.structs.replace(query.wide, namespace=f"invented-{number}")
-        planner.clock.now_seconds += 2.0
+        planner.clock.now_seconds += 0.1
         assert await planner.plans.evaluation_for(wide, "q", ()) is None
-        assert sum(len(each._chunk_of) for each in planner.plans._queries.values()) <= 501
+        sizes.append(planner.plans._queries.size_bytes)
+    assert 200_000 < max(sizes) <= 250_000
 
 
-async def test_queries_that_are_forgotten_take_their_namespaces_with_them():
-    planner = Planner(queries_max=2, namespaces_max=50)
+async def test_a_client_that_invents_selectors_cannot_fill_the_memory():
+    planner = Planner(bytes_max=50_000)
     kept, _ = of_queue("team-0", "queue=q1")
     first = planner.plans._chunks(kept.wide.query)
     for number in range(100):
         other, _ = of_queue("team-1", f"queue=q1,pod in (web-{number},web-x)")
         assert await planner.plans.evaluation_for(other.wide, "q", ()) is None
         await planner.plans.evaluation_for(kept.wide, "q", ())
-    assert planner.plans._chunks(kept.wide.query) is first, "only 2 of 50 namespaces are known"
+        assert planner.plans._queries.size_bytes <= 50_000
+    assert planner.plans._chunks(kept.wide.query) is first, "the others are dropped before it"
+
+
+@pytest.mark.parametrize(
+    ("queries", "namespaces", "template"),
+    [
+        pytest.param(500, 1, SUM, id="queries"),
+        pytest.param(500, 1, " + ".join([SUM] * 10), id="long queries"),
+        pytest.param(1, 5_000, SUM, id="namespaces"),
+        pytest.param(2, 3_000, " + ".join([SUM] * 10), id="namespaces in many places"),
+    ],
+)
+def test_wide_queries_take_no_more_memory_than_is_counted(queries, namespaces, template):
+    wide = [of_queue("a", f"queue!=q{number}", template)[0].wide.query for number in range(queries)]
+    encoded = [msgspec.json.encode(each) for each in wide]
+    kept: SizedCache[WideQuery, Chunks] = SizedCache(100 * MIB, lambda _, each: each.size_bytes)
+    tracemalloc.start()
+    try:
+        for each in encoded:
+            query = msgspec.json.decode(each, type=WideQuery)
+            chunks = Chunks(query, Freshness())
+            for number in range(namespaces):
+                chunk = chunks.of(f"{number:0>63}", number / 1_000)
+                chunk.demand.requested("q", 1, 0.0)
+            for chunk in chunks._chunks:
+                chunk._build(100.0)
+            kept.keep(query, chunks)
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept_bytes <= kept.size_bytes <= 2 * kept_bytes
 
 
 async def test_namespaces_that_are_left_of_many_share_one_wide_query_again():
@@ -61,7 +100,7 @@ async def test_namespaces_that_are_left_of_many_share_one_wide_query_again():
 
 
 async def test_namespaces_that_come_and_go_do_not_end_the_wide_queries_of_the_others():
-    planner = Planner(namespaces_max=20)
+    planner = Planner(bytes_max=20_000)
     query, _ = of_queue("team-0", "queue=q1")
     first = planner.plans._chunks(query.wide.query)
     for number in range(100):

@@ -1,10 +1,14 @@
 """A wide query is proven once for each text."""
 
+import tracemalloc
+
 import pytest
 
+from adapter.caches import MIB, SizedCache
 from adapter.model import BackendRef
 from adapter.promql.metric_query import equals
 from adapter.wide import text
+from wire.api import labels
 from wire.api.labels import EVERYTHING, parse
 
 
@@ -101,21 +105,16 @@ def test_without_ages_for_each_row_there_is_no_wide_query():
 
 @pytest.mark.parametrize("wide", [of_objects, of_selector, of_named])
 def test_a_changed_backend_has_its_own_wide_query_and_needs_no_new_proof(wide):
-    def proofs():
-        kept = (text._wide_query.cache_info(), text._wide_named_query.cache_info())
-        return sum(each.misses for each in kept)
-
     former = wide(BackendRef("second", "former"))
-    proven = proofs()
+    proven = len(text._proofs)
     changed = wide(BackendRef("second", "changed"))
-    assert proofs() == proven
+    assert len(text._proofs) == proven
     assert (former.query.backend.source, changed.query.backend.source) == ("former", "changed")
     assert former.rows == changed.rows
 
 
-@pytest.mark.parametrize(
-    "wide",
-    [
+OF_SELECTORS = [
+    pytest.param(
         lambda selector: text.wide_for_objects(
             "max(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)",
             series="load",
@@ -124,6 +123,9 @@ def test_a_changed_backend_has_its_own_wide_query_and_needs_no_new_proof(wide):
             object_label="pod",
             backend=BackendRef(),
         ),
+        id="objects",
+    ),
+    pytest.param(
         lambda selector: text.wide_for_selector(
             "max(<<.Series>>{<<.LabelMatchers>>})",
             series="load",
@@ -131,12 +133,18 @@ def test_a_changed_backend_has_its_own_wide_query_and_needs_no_new_proof(wide):
             namespace=equals("namespace", "a"),
             backend=BackendRef(),
         ),
+        id="selector",
+    ),
+    pytest.param(
         lambda selector: text.wide_for_named(
             "load", selector=selector, where=(), backend=BackendRef()
         ),
-    ],
-    ids=["objects", "selector", "named"],
-)
+        id="named",
+    ),
+]
+
+
+@pytest.mark.parametrize("wide", OF_SELECTORS)
 def test_a_selector_with_many_requirements_has_no_wide_query(wide):
     """A proof for 2,000 takes a third of a second, and 0.4 MiB while it is kept."""
     few, many = (
@@ -145,6 +153,67 @@ def test_a_selector_with_many_requirements_has_no_wide_query(wide):
     )
     assert wide(few) is not None
     assert wide(many) is None
+
+
+@pytest.mark.parametrize("wide", OF_SELECTORS)
+def test_a_selector_with_long_values_has_no_wide_query(wide):
+    """A proof for 10,000 values takes half a second, and 1 MB while it is kept."""
+    short, long = (
+        parse(f"tier=web,queue in ({','.join(f'queue-{number:04}' for number in range(count))})")
+        for count in (90, 100)
+    )
+    assert wide(short) is not None
+    assert wide(long) is None
+
+
+def text_of(values, requirements=1):
+    return ",".join(
+        f"queue-{number} in ({','.join(values)})" if values else f"queue-{number}"
+        for number in range(requirements)
+    )
+
+
+@pytest.mark.parametrize("dated", [False, True])
+@pytest.mark.parametrize(
+    "template",
+    [
+        pytest.param("max(<<.Series>>{<<.LabelMatchers>>})", id="one selector"),
+        pytest.param(
+            " + ".join(["sum(rate(<<.Series>>{<<.LabelMatchers>>}[5m]))"] * 4), id="four selectors"
+        ),
+        pytest.param("<<.Series>><<if .LabelMatchers>>{}<<end>>", id="not proven"),
+    ],
+)
+@pytest.mark.parametrize(
+    "selector",
+    [
+        pytest.param("queue!=a", id="a value"),
+        pytest.param(text_of((), 31), id="labels"),
+        pytest.param(text_of([f"{number}" for number in range(100, 320)]), id="short values"),
+        pytest.param(text_of(["v" * 63] * 4 + ["v" * 60, "w" * 63], 2), id="long values"),
+    ],
+)
+def test_a_proof_takes_no_more_memory_than_is_counted(template, selector, dated, monkeypatch):
+    proofs = SizedCache(MIB, text._size_bytes)
+    monkeypatch.setattr(text, "_proofs", proofs)
+    texts = [f"other-{number}!=a,{selector}" for number in range(50)]
+    tracemalloc.start()
+    try:
+        before_bytes, _ = tracemalloc.get_traced_memory()
+        for each in texts:
+            text.wide_for_selector(
+                template,
+                series="load",
+                selector=labels._read(each),
+                namespace=equals("namespace", "a"),
+                backend=BackendRef(),
+                dated=dated,
+            )
+        kept_bytes = tracemalloc.get_traced_memory()[0] - before_bytes
+    finally:
+        tracemalloc.stop()
+    assert len(proofs) == len(texts)
+    assert kept_bytes <= proofs.size_bytes <= 4 * kept_bytes
 
 
 @pytest.mark.parametrize("placeholder", [text._ANY_VALUE, text._ANY_NAMES, text._NAMESPACES])

@@ -218,23 +218,60 @@ def test_the_attributes_of_a_path(method, path, query, expected):
     assert got.is_resource_request is bool(expected[1])
 
 
+LIST = "/apis/custom.metrics.k8s.io/v1beta1/pods"
+
+
 @pytest.mark.parametrize(
     ("query", "verb"),
     [
-        pytest.param("x&" * 100_000 + "watch=true", "watch", id="many others"),
+        pytest.param("x&" * (PARAMETERS_MAX - 1) + "watch=true", "watch", id="many others"),
         pytest.param("w%61tch=true", "watch", id="an escaped name"),
+        pytest.param("".join(f"%{ord(each):x}" for each in "watch"), "watch", id="all escaped"),
+        pytest.param("watch=%66alse", "list", id="an escaped value"),
+        pytest.param("watch=", "watch", id="an empty value"),
         pytest.param("x=watch", "list", id="a value"),
+        pytest.param("watches=true", "list", id="a longer name"),
         pytest.param("watch&watch=false", "watch", id="the first one counts"),
     ],
 )
 def test_only_the_parameters_of_a_list_that_count_are_read(query, verb):
-    assert attributes_of("GET", "/apis/custom.metrics.k8s.io/v1beta1/pods", query).verb == verb
+    assert attributes_of("GET", LIST, query).verb == verb
 
 
-def test_a_query_with_too_many_parameters_that_may_count_is_refused():
-    query = "%61=b&" * (PARAMETERS_MAX + 1)
-    with pytest.raises(StatusError, match="the query has more than 1000 parameters") as refused:
-        attributes_of("GET", "/apis/custom.metrics.k8s.io/v1beta1/pods", query)
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        pytest.param("metadata.name=a,metadata.name=b", "a", id="the first name"),
+        pytest.param("metadata.namespace=x,metadata.name=a", "a", id="another field before"),
+        pytest.param("x.metadata.name=b,metadata.name==a", "a", id="a longer field before"),
+        pytest.param("metadata.name!=a", "", id="another name"),
+        pytest.param("," * 8_000 + "metadata.name%3da", "a", id="many terms"),
+    ],
+)
+def test_the_first_name_in_a_field_selector_is_the_name_of_the_object(fields, name):
+    assert attributes_of("GET", LIST, f"fieldSelector={fields}").name == name
+
+
+@pytest.mark.deviation("selector-size")
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        pytest.param(
+            "&" * PARAMETERS_MAX, "the query has more than 1000 parameters", id="parameters"
+        ),
+        pytest.param(
+            "fieldSelector=" + "," * 8_193,
+            "the parameter fieldSelector has 8193 characters",
+            id="fields",
+        ),
+        pytest.param(
+            "w%61tch=" + "%31" * 9_000, "the parameter watch has 27000 characters", id="escapes"
+        ),
+    ],
+)
+def test_a_list_whose_parameters_take_long_to_read_is_refused(query, message):
+    with pytest.raises(StatusError, match=message) as refused:
+        attributes_of("GET", LIST, query)
     assert refused.value.code == 400
 
 

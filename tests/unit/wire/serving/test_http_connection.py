@@ -22,6 +22,7 @@ from wire.serving.refusal_reasons import Reason
 
 SHORT = ConnectionLimits(
     head_bytes_max=10_000,
+    target_bytes_max=5_000,
     head_seconds=0.3,
     idle_seconds=0.3,
     stalled_write_seconds=0.3,
@@ -166,7 +167,10 @@ async def test_a_connection_that_is_used_stays_open(connect):
             b"431",
             id="large in total",
         ),
-        pytest.param(b"GET /ok?" + b"a" * 20_000 + b" HTTP/1.1\r\n", b"431", id="a long line"),
+        pytest.param(
+            b"GET /ok?" + b"a" * 4_000 + b" HTTP/1.1\r\nHost: a\r\n", b"200", id="a target"
+        ),
+        pytest.param(b"GET /ok?" + b"a" * 6_000 + b" HTTP/1.1\r\n", b"431", id="a long target"),
     ],
 )
 async def test_the_request_line_and_headers_have_a_limit_in_total(connect, refused, head, code):
@@ -174,6 +178,17 @@ async def test_the_request_line_and_headers_have_a_limit_in_total(connect, refus
     writer.write(head + b"\r\n")
     assert (await reader.read(100)).split(b" ", 2)[1] == code
     assert refused == ([(Reason.HEADERS, "127.0.0.1")] if code == b"431" else [])
+
+
+@pytest.mark.deviation("target-length")
+async def test_a_target_that_is_too_long_is_refused_before_it_has_ended(connect, refused):
+    reader, writer = await connect()
+    for part in (b"GET /ok?", *[b"a" * 1_000] * 6):
+        writer.write(part)
+        await writer.drain()
+        await asyncio.sleep(0.01)
+    assert (await reader.read(100)).split(b" ", 2)[1] == b"431"
+    assert refused == [(Reason.HEADERS, "127.0.0.1")]
 
 
 async def test_a_body_does_not_count_as_headers(connect):

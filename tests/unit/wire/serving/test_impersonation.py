@@ -6,7 +6,7 @@ import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from wire.api.status import StatusError
-from wire.serving.impersonation import impersonation
+from wire.serving.impersonation import IMPERSONATION_LENGTH_MAX, impersonation
 
 
 def requested(*headers):
@@ -153,6 +153,23 @@ async def test_anonymous_clients_cannot_impersonate(serve):
     served = await serve()
     code, _ = await served.get("/who", headers={"Impersonate-User": "admin"})
     assert code == 403
+
+
+@pytest.mark.deviation("limits-before-authentication")
+@pytest.mark.parametrize(
+    "header",
+    [
+        pytest.param(("Impersonate-User", '"' * IMPERSONATION_LENGTH_MAX), id="a user"),
+        pytest.param(("Impersonate-Extra-" + "%ff" * 30_000, "x"), id="a key"),
+    ],
+)
+def test_headers_that_take_long_to_read_impersonate_no_user(header):
+    """Anyone may send them. A mebibyte of either took 0.16 s."""
+    groups = [("Impersonate-Group", f"group-{number}") for number in range(1_000)]
+    assert requested(("Impersonate-User", "bob"), *groups).user.name == "bob"
+    with pytest.raises(StatusError, match="the Impersonate headers have") as refused:
+        requested(("Impersonate-User", "bob"), header)
+    assert refused.value.code == 431
 
 
 def test_bytes_that_are_not_utf_8_are_replaced_as_by_go():

@@ -6,15 +6,22 @@ from typing import Any
 import msgspec
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
-from wire.serving.rendering import accepted_type, respond, yaml_of
+from wire.api.status import StatusError, bad_request
+from wire.serving.rendering import (
+    accepted_type,
+    negotiated_type,
+    respond,
+    respond_with_error,
+    yaml_of,
+)
 
 
 @pytest.mark.parametrize(
     ("accept", "expected"),
     [
-        pytest.param(None, "application/json", id="no header"),
+        pytest.param("", "application/json", id="no header"),
         pytest.param("*/*", "application/json", id="anything"),
         pytest.param("application/yaml", "application/yaml", id="yaml"),
         pytest.param(
@@ -94,5 +101,16 @@ async def test_a_large_document_as_yaml_is_converted_in_small_parts_beside_the_e
 
 
 def test_an_accept_header_that_is_too_long_is_not_read():
-    assert accepted_type("a," * 2_000 + "application/json") == "application/json"
-    assert accepted_type("a," * 3_000 + "application/json") is None
+    def accepted_by(text):
+        return negotiated_type(make_mocked_request("GET", "/", headers={"Accept": text}))
+
+    assert accepted_by("a," * 2_000 + "application/yaml") == "application/yaml"
+    with pytest.raises(StatusError, match="the Accept header has 6016 characters") as refused:
+        accepted_by("a," * 3_000 + "application/yaml")
+    assert refused.value.code == 406
+
+
+def test_the_status_of_a_request_whose_accept_header_is_too_long_is_json():
+    request = make_mocked_request("GET", "/", headers={"Accept": "application/yaml" + "," * 5_000})
+    response = respond_with_error(request, bad_request("no"))
+    assert (response.status, response.content_type) == (400, "application/json")

@@ -4,7 +4,13 @@ import pytest
 from yarl import URL
 
 from wire.api.status import StatusError
-from wire.serving.request_path import SLASHES_MAX, canonical, check_path, split_url
+from wire.serving.request_path import (
+    PATH_LENGTH_MAX,
+    SLASHES_MAX,
+    canonical,
+    check_path,
+    split_url,
+)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +36,7 @@ def test_the_query_starts_after_the_first_mark(url, path, query):
         pytest.param("/a%20b", "/a%20b", id="a space stays escaped"),
         pytest.param("/%61", "/a", id="a letter"),
         pytest.param("/%ff", "/%EF%BF%BD", id="not UTF-8"),
-        pytest.param("/a%2", "/a%2", id="incomplete"),
+        pytest.param("/a%2", "/a%252", id="incomplete"),
         pytest.param("/a//..", "/a//..", id="dots and slashes"),
     ],
 )
@@ -53,13 +59,38 @@ def test_a_complete_escape_is_accepted(path):
     check_path(path)
 
 
-def test_a_path_with_more_slashes_than_any_route_is_the_same_text_and_quick_to_route():
+@pytest.mark.deviation("target-length")
+def test_a_path_longer_than_any_metric_needs_is_refused():
+    check_path("/" + "a" * (PATH_LENGTH_MAX - 1))
+    with pytest.raises(StatusError, match="the path has 8193 characters") as refused:
+        check_path("/" + "a" * PATH_LENGTH_MAX)
+    assert refused.value.code == 414
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param("/apis/" + "/" * 1_000 + "a%2Fb", id="slashes"),
+        pytest.param("/apis/" + "%2F" * 1_000, id="escaped slashes"),
+        pytest.param("/apis/%zz" + "/" * 1_000, id="an incomplete escape"),
+    ],
+)
+def test_a_path_with_more_slashes_than_any_route_is_the_same_text_and_quick_to_route(raw):
     """aiohttp's router searches once for each slash that is not escaped."""
-    raw = "/apis/" + "/" * 100_000 + "a%2Fb"
     url = canonical(URL(raw, encoded=True))
     assert url.raw_path.count("/") == SLASHES_MAX
-    assert url.path == "/apis/" + "/" * 100_000 + "a/b"
+    assert url.path == raw.replace("%2F", "/")
     assert canonical(url) == url
+
+
+@pytest.mark.parametrize("repeated", ["a", "/", "%zz/", "%ff", "\N{PILE OF POO}"])
+def test_of_a_path_that_is_refused_for_its_length_only_the_beginning_is_read(repeated):
+    raw = "/apis/" + repeated * PATH_LENGTH_MAX
+    url = canonical(URL.build(path=raw, query_string="a=b", encoded=True))
+    assert url.path.startswith("/apis/")
+    assert len(url.path) <= PATH_LENGTH_MAX
+    assert url.raw_path.count("/") <= SLASHES_MAX
+    assert url.raw_query_string == "a=b"
 
 
 def test_the_host_of_an_absolute_target_is_not_read():
