@@ -5,7 +5,7 @@ add fields of their own, which are skipped.
 """
 
 import codecs
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -14,8 +14,11 @@ from wire.prometheus.responses import Envelope
 
 T = TypeVar("T")
 
-Point = tuple[float, str]
-"""Unix seconds and the value as text; Prometheus writes values as text so that NaN and Inf survive JSON."""
+Seconds = Annotated[float, msgspec.Meta(ge=-62_135_596_800, le=253_402_300_799)]
+"""Unix seconds of the years 1 to 9999, which a response can have; prometheus-adapter rejects times that do not fit in an int64."""
+
+Point = tuple[Seconds, str]
+"""The time and the value as text; Prometheus writes values as text so that NaN and Inf survive JSON."""
 
 
 class Row(msgspec.Struct, gc=False):
@@ -23,7 +26,7 @@ class Row(msgspec.Struct, gc=False):
 
     metric: dict[str, str]
     value: Point | None = None
-    histogram: tuple[float, msgspec.Raw] | None = None
+    histogram: tuple[Seconds, msgspec.Raw] | None = None
 
 
 class Vector(msgspec.Struct, tag_field="resultType", tag="vector"):
@@ -73,7 +76,7 @@ class SeriesAnswer(Envelope, rename="camel", kw_only=True):
 class ReadSamples(msgspec.Struct, rename="camel"):
     """How many stored samples Prometheus has read."""
 
-    total_queryable_samples: int
+    total_queryable_samples: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class Statistics(msgspec.Struct):
