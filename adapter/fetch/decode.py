@@ -5,7 +5,9 @@ add fields of their own, which are skipped.
 """
 
 import codecs
-from typing import Annotated, Any, TypeVar
+import re
+from collections.abc import Iterator
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 
@@ -44,9 +46,9 @@ class Scalar(msgspec.Struct, tag_field="resultType", tag="scalar"):
 
 
 class Matrix(msgspec.Struct, tag_field="resultType", tag="matrix"):
-    """A range of values per series: the result of a query that is a range selector."""
+    """A range of values per series: the result of a query that is a range selector. Only its type matters."""
 
-    result: list[Any] | None = None
+    result: msgspec.Raw = msgspec.Raw()
 
 
 class Text(msgspec.Struct, tag_field="resultType", tag="string"):
@@ -91,24 +93,51 @@ _series_decoder = msgspec.json.Decoder(SeriesAnswer)
 _elements_decoder = msgspec.json.Decoder(list[dict[str, str]])
 _rows_decoder = msgspec.json.Decoder(list[Row])
 
-_RESULT_OPENS = b'"result":['
-_IS_A_VECTOR = b'"resultType":"vector"'
-_IS_A_MATRIX = b'"resultType":"matrix"'
-# A quote inside a string is escaped, and after the end of a string comes no name: this can only be the start of a row.
-_NEXT_ROW = b'},{"metric":{'
-_HEAD_BYTES_MAX = 4 * 1024
-ROWS_SLICE_BYTES = 128 * 1024
+_HEAD_BYTES_MAX: Final = 4 * 1024
+ROWS_SLICE_BYTES: Final = 128 * 1024
 """About 1,000 rows, and 3 ms."""
-_UNDIVIDED_BYTES = 8 * ROWS_SLICE_BYTES
+UNDIVIDED_BYTES_MAX: Final = 2 * ROWS_SLICE_BYTES
+"""What has no boundary for so long is not a list of series, and not written as a list of rows."""
+WHITE_SPACE_MAX: Final = 64
+"""Between two tokens of JSON. With more of it, which no encoder writes, a list is not divided."""
 
-_DATA_OPENS = b'"data":['
+
+class _Tokens:
+    """Some tokens of JSON: as Prometheus writes them, and with white space between them."""
+
+    def __init__(self, *tokens: bytes) -> None:
+        gap = b"[ \\t\\r\\n]{0,%d}+" % WHITE_SPACE_MAX
+        self._compact: Final = b"".join(tokens)
+        self._spaced: Final = re.compile(gap.join(map(re.escape, tokens)))
+        self.bytes_max: Final = len(self._compact) + WHITE_SPACE_MAX * (len(tokens) - 1)
+
+    def end(self, text: bytearray, end: int) -> int:
+        """Where they end first, before `end`; -1 if they are not there."""
+        if (at := text.find(self._compact, 0, end)) >= 0:
+            return at + len(self._compact)
+        found = self._spaced.search(text, 0, end)
+        return found.end() if found else -1
+
+    def spans(self, text: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Where they begin and end, the last ones first; those without white space before the others, since they are found in no time."""
+        compact_end = end
+        while (at := text.rfind(self._compact, start, compact_end)) >= 0:
+            yield at, at + len(self._compact)
+            compact_end = at + len(self._compact) - 1
+        yield from reversed([each.span() for each in self._spaced.finditer(text, start, end)])
+
+
+_RESULT_OPENS = _Tokens(b'"result"', b":", b"[")
+_IS_A_VECTOR = _Tokens(b'"resultType"', b":", b'"vector"')
+_IS_A_MATRIX = _Tokens(b'"resultType"', b":", b'"matrix"')
+# A quote inside a string is escaped, and after the end of a string comes no name: this can only be the start of a row.
+_NEXT_ROW = _Tokens(b"}", b",", b"{", b'"metric"', b":", b"{")
+_DATA_OPENS = _Tokens(b'"data"', b":", b"[")
 # One element ends and the next one begins, unless the first quote is escaped, or opens a string that is just `},{`.
-_BETWEEN_ELEMENTS = b'"},{"'
+_BETWEEN_ELEMENTS = _Tokens(b'"', b"}", b",", b"{", b'"')
 # After such a string. After a real boundary follows a label name, and a name that begins so only delays the split.
 _BACKSLASH = ord("\\")
 _AFTER_A_STRING = b',}: \t\r\n"'
-SERIES_BYTES_MAX = 1024 * 1024
-"""What has no boundary for so long is not a list of series."""
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
@@ -146,6 +175,7 @@ class QueryReader:
 
     def __init__(self) -> None:
         self._head = b""
+        self._is_matrix = False
         self._rest = bytearray()
         self._searched = 0
 
@@ -155,9 +185,10 @@ class QueryReader:
         return len(self._rest)
 
     @property
-    def is_undivided(self) -> bool:
-        """Whether much was read that can only be decoded at the end."""
-        return len(self._rest) > _UNDIVIDED_BYTES
+    def undivided_bytes(self) -> int:
+        """What was read and can only be decoded at the end, as far as is known."""
+        is_divided = self._head and self.held_bytes <= UNDIVIDED_BYTES_MAX
+        return 0 if is_divided else self.held_bytes
 
     def feed(self, piece: bytes) -> list[Row]:
         """Take the next bytes, and return rows that are complete; raises `ValueError` for something else than rows.
@@ -169,24 +200,35 @@ class QueryReader:
             self._begin_rows()
         if not self._head or len(self._rest) < ROWS_SLICE_BYTES:
             return []
-        end = self._rest.rfind(_NEXT_ROW, max(0, self._searched - len(_NEXT_ROW)))
-        self._searched = len(self._rest) if end < 0 else 0
-        if end < 0:
+        start = max(0, self._searched - _NEXT_ROW.bytes_max)
+        begin, _ = next(_NEXT_ROW.spans(self._rest, start, len(self._rest)), (-1, -1))
+        self._searched = len(self._rest) if begin < 0 else 0
+        if begin < 0:
             return []
-        rows = self._rest[: end + 1]
-        del self._rest[: end + 2]
-        return [] if _IS_A_MATRIX in self._head else _decoded(_rows_decoder, b"[" + rows + b"]")
+        rows = _cut(self._rest, begin)
+        return [] if self._is_matrix else _decoded(_rows_decoder, rows)
 
     def finish(self) -> QueryAnswer:
         """The response with its last rows; raises `ValueError` when it is not one, or was cut off."""
         return _decoded(_query_decoder, self._head + self._rest)
 
     def _begin_rows(self) -> None:
-        opens = self._rest.find(_RESULT_OPENS, 0, _HEAD_BYTES_MAX)
-        head = self._rest[: opens + len(_RESULT_OPENS)]
-        if opens >= 0 and (_IS_A_VECTOR in head or _IS_A_MATRIX in head):
-            self._head = bytes(head)
-            del self._rest[: len(head)]
+        opens = _RESULT_OPENS.end(self._rest, _HEAD_BYTES_MAX)
+        if opens < 0:
+            return
+        is_vector = _IS_A_VECTOR.end(self._rest, opens) >= 0
+        self._is_matrix = not is_vector and _IS_A_MATRIX.end(self._rest, opens) >= 0
+        if is_vector or self._is_matrix:
+            self._head = bytes(self._rest[:opens])
+            del self._rest[:opens]
+
+
+def _cut(rest: bytearray, at: int) -> bytes:
+    """Remove the objects of a list until the first brace that closes at `at` or later, with the comma behind it, and return them as a list."""
+    end = rest.index(b"}", at) + 1
+    objects = b"[" + rest[:end] + b"]"
+    del rest[: rest.index(b"{", end)]
+    return objects
 
 
 def decode_series(body: bytes) -> SeriesAnswer:
@@ -197,14 +239,12 @@ def decode_series(body: bytes) -> SeriesAnswer:
 def _last_boundary(text: bytearray, start: int) -> int:
     """Where the last complete element of a list ends (its last quote), at `start` or later; -1 when none does."""
     # The byte after the boundary is needed to tell it from a string.
-    end = len(text) - 1
-    while (at := text.rfind(_BETWEEN_ELEMENTS, start, end)) >= 0:
+    for begin, end in _BETWEEN_ELEMENTS.spans(text, start, len(text) - 1):
         escapes = 0
-        while at > escapes and text[at - escapes - 1] == _BACKSLASH:
+        while begin > escapes and text[begin - escapes - 1] == _BACKSLASH:
             escapes += 1
-        if not escapes % 2 and text[at + len(_BETWEEN_ELEMENTS)] not in _AFTER_A_STRING:
-            return at
-        end = at + len(_BETWEEN_ELEMENTS) - 1
+        if not escapes % 2 and text[end] not in _AFTER_A_STRING:
+            return begin
     return -1
 
 
@@ -216,8 +256,8 @@ class SeriesReader:
     the later one wins, as in prometheus-adapter.
     """
 
-    def __init__(self, *, held_bytes_max: int = 64 * 1024 * 1024) -> None:
-        """`held_bytes_max`: of a response that is not written as Prometheus writes it, and can only be decoded at its end."""
+    def __init__(self, *, held_bytes_max: int = UNDIVIDED_BYTES_MAX) -> None:
+        """`held_bytes_max`: of a series, and of a response that is not a list of series and can only be decoded at its end."""
         self._held_bytes_max = held_bytes_max
         self._shapes: dict[tuple[str, int], Series] = {}
         self._label_names: dict[frozenset[str], frozenset[str]] = {}
@@ -227,17 +267,14 @@ class SeriesReader:
         """No boundary begins before this in what is held."""
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes; raises `ValueError` when they are not JSON, or a series does not end within `SERIES_BYTES_MAX`."""
+        """Take the next bytes; raises `ValueError` when they are not JSON, or a series does not end within `held_bytes_max`."""
         self._rest += piece
         if not self._head:
             self._begin_elements()
         if self._head:
             self._take_elements()
-        held_bytes_max = self._held_bytes_max
-        if self._head:
-            held_bytes_max = min(held_bytes_max, SERIES_BYTES_MAX)
-        if len(self._rest) > held_bytes_max:
-            raise ValueError(f"{held_bytes_max} bytes without the end of a series")
+        if len(self._rest) > self._held_bytes_max:
+            raise ValueError(f"{self._held_bytes_max} bytes without the end of a series")
 
     def finish(self) -> SeriesAnswer:
         """Check the whole and decode what is left; raises `ValueError` when the response was cut off."""
@@ -251,18 +288,17 @@ class SeriesReader:
         return list(self._shapes.values())
 
     def _begin_elements(self) -> None:
-        start = self._rest.find(_DATA_OPENS, 0, _HEAD_BYTES_MAX)
-        if start >= 0:
-            self._head = bytes(self._rest[: start + len(_DATA_OPENS)])
-            del self._rest[: len(self._head)]
+        opens = _DATA_OPENS.end(self._rest, _HEAD_BYTES_MAX)
+        if opens >= 0:
+            self._head = bytes(self._rest[:opens])
+            del self._rest[:opens]
 
     def _take_elements(self) -> None:
         end = _last_boundary(self._rest, self._searched)
         if end >= 0:
-            self._keep(_decoded(_elements_decoder, b"[" + self._rest[: end + 2] + b"]"))
-            del self._rest[: end + 3]
+            self._keep(_decoded(_elements_decoder, _cut(self._rest, end)))
         # Of what is left, only a boundary whose last byte, or the one after it, has not arrived yet is unknown.
-        self._searched = max(0, len(self._rest) - len(_BETWEEN_ELEMENTS))
+        self._searched = max(0, len(self._rest) - _BETWEEN_ELEMENTS.bytes_max)
 
     def _keep(self, elements: list[dict[str, str]]) -> None:
         for labels in elements:
