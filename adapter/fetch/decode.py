@@ -98,6 +98,10 @@ ROWS_SLICE_BYTES: Final = 128 * 1024
 """About 1,000 rows, and 3 ms."""
 UNDIVIDED_BYTES_MAX: Final = 2 * ROWS_SLICE_BYTES
 """What has no boundary for so long is not a list of series, and not written as a list of rows."""
+_SHAPE_BYTES: Final = 250
+_LABEL_SET_BYTES: Final = 350
+_LABEL_BYTES: Final = 100
+"""What a shape takes beside its name, a set of label names, and each of them beside its text, roughly."""
 WHITE_SPACE_MAX: Final = 64
 """Between two tokens of JSON. With more of it, which no encoder writes, a list is not divided."""
 
@@ -265,6 +269,8 @@ class SeriesReader:
         self._rest = bytearray()
         self._searched = 0
         """No boundary begins before this in what is held."""
+        self.size_bytes = 0
+        """What the distinct shapes take in memory, roughly."""
 
     def feed(self, piece: bytes) -> None:
         """Take the next bytes; raises `ValueError` when they are not JSON, or a series does not end within `held_bytes_max`."""
@@ -303,9 +309,17 @@ class SeriesReader:
     def _keep(self, elements: list[dict[str, str]]) -> None:
         for labels in elements:
             name = labels.pop("__name__", "")
-            label_names = frozenset(labels)
+            names = frozenset(labels)
             # Few distinct sets, each kept once: their identity stands for them.
-            label_names = self._label_names.setdefault(label_names, label_names)
+            label_names = self._label_names.get(names)
+            if label_names is None:
+                label_names = self._label_names[names] = names
+                self.size_bytes += _LABEL_SET_BYTES + sum(
+                    _LABEL_BYTES + len(each) for each in names
+                )
             shape = (name, id(label_names))
             known = self._shapes.pop(shape, None)
-            self._shapes[shape] = Series(name, label_names) if known is None else known
+            if known is None:
+                known = Series(name, label_names)
+                self.size_bytes += _SHAPE_BYTES + len(name)
+            self._shapes[shape] = known

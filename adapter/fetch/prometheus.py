@@ -13,9 +13,10 @@ from typing import Any, Final
 import msgspec
 
 from adapter import telemetry
+from adapter.caches import MIB
 from adapter.fetch import decode
 from adapter.fetch.lanes import LaneGate
-from adapter.fetch.reading_budget import reading_budget
+from adapter.fetch.reading_budget import SERIES_BYTES_MAX, reading_budget
 from adapter.fetch.result_reading import ResultReading, reading_json, refused
 from adapter.model import (
     FOR_AUTOSCALER,
@@ -43,6 +44,14 @@ LISTINGS_MAX: Final = 4
 _CROWDED: Final = NoAnswer(
     "its result is large, and the query timed out while other large results were read: aggregate in the queries"
 )
+
+
+def _too_many_series() -> NoAnswer:
+    return NoAnswer(
+        f"its series have so many distinct names, or sets of label names, that they take more than {SERIES_BYTES_MAX // MIB} MiB of "
+        "memory: restrict the seriesQuery with matchers",
+        retryable=False,
+    )
 
 
 class PrometheusClient:
@@ -115,6 +124,8 @@ class PrometheusClient:
 
         async def take(piece: bytes) -> None:
             feed(piece)
+            if reader.size_bytes > SERIES_BYTES_MAX:
+                raise _too_many_series()
 
         try:
             # The wait is not a part of the timeout: with many rules, the last one would never be listed.

@@ -12,6 +12,8 @@ READING_BYTES: Final = 16 * MIB
 RESULT_BYTES_MAX: Final = EVALUATIONS_BYTES
 """A single result. A larger one could not be kept for the next request, which would read all of it again."""
 FREE_BYTES: Final = MIB
+SERIES_BYTES_MAX: Final = 32 * MIB
+"""What the distinct series of one list may take, without the values of their labels: 100,000 names."""
 ROW_BYTES: Final = 480
 """A decoded row of a few labels, beside the texts in it, which are about as long as its JSON."""
 UNDIVIDED_RATIO: Final = 32

@@ -65,7 +65,9 @@ async def test_rows_with_white_space_between_them_are_divided():
 
 
 async def test_a_large_result_that_can_only_be_decoded_as_a_whole_is_refused_and_says_why():
-    with pytest.raises(NoAnswer, match=r"too large.*is not written as Prometheus writes.*Aggregate"):
+    with pytest.raises(
+        NoAnswer, match=r"too large.*is not written as Prometheus writes.*Aggregate"
+    ):
         await read(SORTED % rows_of(POD, 30_000))
 
 
