@@ -10,8 +10,9 @@ from adapter.model import ExternalValue, ObjectValue
 
 _ENTRY_BYTES: Final = 300
 _OBJECT_BYTES: Final = 210
-_ROW_BYTES: Final = 420
-"""What the value of an object takes, and a row with two labels."""
+_ROW_BYTES: Final = 180
+_LABEL_BYTES: Final = 120
+"""What the value of an object takes, a row, and each of its labels beside its texts."""
 
 Value = TypeVar("Value", Mapping[str, ObjectValue], tuple[ExternalValue, ...])
 Kept = SizedCache[tuple[object, str], Any]
@@ -49,5 +50,13 @@ class LastGoodValues(Generic[Value]):
 
 
 def _size_bytes(key: tuple[object, str], last: LastGood[Any]) -> int:
-    each_bytes = _OBJECT_BYTES if isinstance(last.values, Mapping) else _ROW_BYTES
-    return _ENTRY_BYTES + len(key[1]) + each_bytes * len(last.values)
+    values = last.values
+    is_of_objects = isinstance(values, Mapping)
+    of_values = _OBJECT_BYTES * len(values) if is_of_objects else sum(map(_row_bytes, values))
+    return _ENTRY_BYTES + len(key[1]) + of_values
+
+
+def _row_bytes(row: ExternalValue) -> int:
+    labels = row.labels or {}
+    texts = sum(len(name) + len(value) for name, value in labels.items())
+    return _ROW_BYTES + _LABEL_BYTES * len(labels) + texts

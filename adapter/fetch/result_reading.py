@@ -6,14 +6,15 @@ What a piece takes is claimed before the next one is read: its JSON, and the row
 import asyncio
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Final, TypeVar
 
 import msgspec
 
 from adapter.caches import MIB
 from adapter.fetch import decode
-from adapter.fetch.reading_budget import ROW_BYTES, UNDIVIDED_RATIO
+from adapter.fetch.reading_budget import LABEL_BYTES, ROW_BYTES, UNDIVIDED_RATIO
 from adapter.model import Cost, Evaluation, ResultKind, Sample
 from wire.process.response_budget import Claim, ResponseTooLarge
 from wire.prometheus.responses import Envelope, reports_missing_stores
@@ -28,6 +29,8 @@ _KINDS: Final = {
     decode.Text: ResultKind.STRING,
 }
 
+_labels_of: Final = attrgetter("labels")
+
 
 class ResultReading:
     """The response to a query while it is read. Each piece is decoded before the next one is read, and other requests get their turn."""
@@ -40,6 +43,7 @@ class ResultReading:
         self._feed = reading_json(self._reader.feed)
         self._samples: list[Sample] = []
         self._read_bytes = 0
+        self._rows_bytes = 0
         self._undivided_bytes = 0
         self.has_waited_in_vain = False
         """Whether the time for the query has ended while other large results were being read."""
@@ -49,12 +53,14 @@ class ResultReading:
         self._read_bytes += len(piece)
         if self._read_bytes > self._bytes_max:
             raise larger_than(self._bytes_max)
-        rows = self._feed(piece)
+        samples = [*map(_sample, self._feed(piece))]
+        rows_bytes = _rows_bytes(samples)
+        self._rows_bytes += rows_bytes
         undivided_bytes = max(0, self._reader.undivided_bytes - self._undivided_bytes)
         self._undivided_bytes += undivided_bytes
-        await self._grow(len(piece) + ROW_BYTES * len(rows) + UNDIVIDED_RATIO * undivided_bytes)
-        if rows:
-            self._samples += map(_sample, rows)
+        await self._grow(len(piece) + rows_bytes + UNDIVIDED_RATIO * undivided_bytes)
+        if samples:
+            self._samples += samples
             await asyncio.sleep(0)
 
     async def evaluation(self, taken_seconds: float) -> Evaluation:
@@ -64,8 +70,10 @@ class ResultReading:
             raise refused(answer)
         last = _samples(answer.data)
         first = next(iter(self._samples or last), None)
+        rows_bytes = _rows_bytes(last)
+        self._rows_bytes += rows_bytes
         if not self._reader.undivided_bytes:
-            await self._grow(ROW_BYTES * len(last))
+            await self._grow(rows_bytes)
         warnings = tuple(answer.warnings or ())
         stats = answer.data.stats if isinstance(answer.data, decode.Vector) else msgspec.Raw()
         return Evaluation(
@@ -76,6 +84,7 @@ class ResultReading:
             partial=answer.is_partial or any(reports_missing_stores(text) for text in warnings),
             cost=Cost(seconds=taken_seconds, samples=decode.samples_read(stats)),
             clock_seconds=first.timestamp_seconds if first is not None else None,
+            size_bytes=self._read_bytes + self._rows_bytes,
         )
 
     async def _grow(self, size_bytes: int) -> None:
@@ -122,6 +131,11 @@ def refused(answer: Envelope) -> NoAnswer:
     )
 
 
+def _rows_bytes(samples: Sequence[Sample]) -> int:
+    """What rows take, beside the texts in them."""
+    return ROW_BYTES * len(samples) + LABEL_BYTES * sum(map(len, map(_labels_of, samples)))
+
+
 def _samples(result: decode.Result) -> tuple[Sample, ...]:
     match result:
         case decode.Vector(result=rows):
@@ -133,7 +147,8 @@ def _samples(result: decode.Result) -> tuple[Sample, ...]:
 
 def _sample(row: decode.Row) -> Sample:
     if row.value is not None:
-        return Sample(row.metric, _number(row.value[1]), row.value[0])
+        at_seconds, text = row.value
+        return Sample(row.metric, _number(text), at_seconds)
     if row.histogram is None:
         raise NoAnswer("the response has a row without a value")
     # One row without a number must not fail the others; the rule's signal contract says what it means.

@@ -51,6 +51,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     cost: Cost = Cost()
     clock_seconds: float | None = None
     """When it was evaluated by the clock of Prometheus, which need not be right; None: not known, as without rows."""
+    size_bytes: int = 0
+    """What the whole result takes in memory, as it was counted while it was read; 0: nothing was counted."""
 
     def samples_now(self, now_seconds: float, *, ahead_seconds: float = 0.0) -> float:
         """`now_seconds` by the clock that has given the samples their times. `ahead_seconds`: how far ahead it is if this does not tell."""
