@@ -1,7 +1,7 @@
 """The responses of Prometheus' HTTP API as typed values.
 
 https://prometheus.io/docs/prometheus/latest/querying/api/ ; Thanos, Mimir and VictoriaMetrics use the same format and
-add fields of their own, which are skipped.
+add fields of their own, which are skipped. What is null or missing is read as by Go's encoding/json, with which prometheus-adapter reads it.
 """
 
 import codecs
@@ -26,7 +26,7 @@ Point = tuple[Seconds, str]
 class Row(msgspec.Struct, gc=False):
     """One element of an instant vector. A native histogram has `histogram` in place of `value`."""
 
-    metric: dict[str, str]
+    metric: dict[str, str] | None = None
     value: Point | None = None
     histogram: tuple[Seconds, msgspec.Raw] | None = None
 
@@ -65,14 +65,19 @@ class QueryAnswer(Envelope, rename="camel", kw_only=True):
 
     data: Result | None = None
     infos: list[str] | None = None
-    is_partial: bool = False  # VictoriaMetrics: some of its storage nodes did not answer
+    is_partial: bool | None = None  # VictoriaMetrics: some of its storage nodes did not answer
 
 
 class SeriesAnswer(Envelope, rename="camel", kw_only=True):
     """The response of `/api/v1/series`."""
 
-    data: list[dict[str, str]] | None = None
-    is_partial: bool = False  # as of a query
+    data: list[dict[str, str]] | msgspec.UnsetType | None = msgspec.UNSET
+    is_partial: bool | None = None  # as of a query
+
+    @property
+    def has_data(self) -> bool:
+        """Whether it is a list of series: null is an empty one, and nothing is none."""
+        return self.status != "error" and self.data is not msgspec.UNSET
 
 
 class ReadSamples(msgspec.Struct, rename="camel"):
@@ -93,6 +98,7 @@ _series_decoder = msgspec.json.Decoder(SeriesAnswer)
 _elements_decoder = msgspec.json.Decoder(list[dict[str, str]])
 _rows_decoder = msgspec.json.Decoder(list[Row])
 
+_BEHIND_THE_DOCUMENT: Final = re.compile(r"trailing characters \(byte ([0-9]+)\)")
 _HEAD_BYTES_MAX: Final = 4 * 1024
 ROWS_SLICE_BYTES: Final = 128 * 1024
 """About 1,000 rows, and 3 ms."""
@@ -155,11 +161,46 @@ codecs.register_error("loadline.each-byte", _replaced)
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], text: bytes | bytearray) -> T:
-    """Bytes that are not UTF-8, which labels may contain, are replaced as by Go's encoding/json."""
+    """Bytes that are not UTF-8, which labels may contain, are replaced as by encoding/json."""
+    try:
+        return _with_null_labels(decoder, text)
+    except UnicodeDecodeError:
+        return _with_null_labels(decoder, text.decode("utf-8", "loadline.each-byte"))
+
+
+def _with_null_labels(decoder: msgspec.json.Decoder[T], text: bytes | bytearray | str) -> T:
+    """A label that is null, which no known server sends, is empty."""
     try:
         return decoder.decode(text)
-    except UnicodeDecodeError:
-        return decoder.decode(text.decode("utf-8", "loadline.each-byte"))
+    except msgspec.ValidationError:
+        document = msgspec.json.decode(text)
+        _empty_null_labels(document)
+        return decoder.decode(msgspec.json.encode(document))
+
+
+def _empty_null_labels(document: object) -> None:
+    """Put an empty text in place of each null in an object that has only texts beside it, as labels are."""
+    if isinstance(document, list):
+        for each in document:
+            _empty_null_labels(each)
+    elif isinstance(document, dict):
+        are_labels = all(isinstance(each, str | None) for each in document.values())
+        for name, each in document.items():
+            if are_labels and each is None:
+                document[name] = ""
+            else:
+                _empty_null_labels(each)
+
+
+def _document(decoder: msgspec.json.Decoder[T], text: bytes) -> T:
+    """The first value of a whole response, as json.Decoder reads it: some proxies write text behind what they pass on."""
+    try:
+        return _decoded(decoder, text)
+    except msgspec.DecodeError as error:
+        behind = _BEHIND_THE_DOCUMENT.search(str(error))
+        if behind is None:
+            raise
+        return _decoded(decoder, text[: int(behind[1]) - 1])
 
 
 def samples_read(stats: msgspec.Raw) -> int | None:
@@ -214,7 +255,7 @@ class QueryReader:
 
     def finish(self) -> QueryAnswer:
         """The response with its last rows; raises `ValueError` when it is not one, or was cut off."""
-        return _decoded(_query_decoder, self._head + self._rest)
+        return _document(_query_decoder, self._head + self._rest)
 
     def _begin_rows(self) -> None:
         opens = _RESULT_OPENS.end(self._rest, _HEAD_BYTES_MAX)
@@ -237,7 +278,7 @@ def _cut(rest: bytearray, at: int) -> bytes:
 
 def decode_series(body: bytes) -> SeriesAnswer:
     """Decode a whole response of `/api/v1/series`; raises `ValueError` when it is not one."""
-    return _decoded(_series_decoder, body)
+    return _document(_series_decoder, body)
 
 
 def _last_boundary(text: bytearray, start: int) -> int:
@@ -284,7 +325,7 @@ class SeriesReader:
 
     def finish(self) -> SeriesAnswer:
         """Check the whole and decode what is left; raises `ValueError` when the response was cut off."""
-        answer = _decoded(_series_decoder, self._head + self._rest)
+        answer = _document(_series_decoder, self._head + self._rest)
         self._keep(answer.data or [])
         return answer
 

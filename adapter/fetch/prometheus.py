@@ -139,7 +139,7 @@ class PrometheusClient:
                         compressed=True,
                     )
                     answer = reading_json(lambda _: reader.finish())(b"")
-                    if answer.status != "success" or answer.data is None:
+                    if not answer.has_data:
                         raise refused(answer)
         except NoAnswer as error:
             raise self._failed(match, error) from error
@@ -165,11 +165,11 @@ class PrometheusClient:
                     turn=self._listings.slot(Lane.COMMAND),
                 )
                 answer = reading_json(decode.decode_series)(body)
-                if answer.status != "success" or answer.data is None:
+                if not answer.has_data:
                     raise refused(answer)
             except NoAnswer as error:
                 raise self._failed(match, error) from error
-        return answer.data
+        return answer.data or []
 
     def _failed(self, query: str, error: NoAnswer) -> QueryFailed:
         return QueryFailed(

@@ -66,7 +66,7 @@ class ResultReading:
     async def evaluation(self, taken_seconds: float) -> Evaluation:
         """The result, when all of it was read. Raises `NoAnswer`. `taken_seconds`: by the request."""
         answer = reading_json(lambda _: self._reader.finish())(b"")
-        if answer.status != "success" or answer.data is None:
+        if answer.status == "error" or answer.data is None:
             raise refused(answer)
         last = _samples(answer.data)
         first = next(iter(self._samples or last), None)
@@ -81,7 +81,8 @@ class ResultReading:
             samples=(*self._samples, *last),
             evaluated_at_seconds=time.time(),
             warnings=warnings + tuple(answer.infos or ()),
-            partial=answer.is_partial or any(reports_missing_stores(text) for text in warnings),
+            partial=bool(answer.is_partial)
+            or any(reports_missing_stores(text) for text in warnings),
             cost=Cost(seconds=taken_seconds, samples=decode.samples_read(stats)),
             clock_seconds=first.timestamp_seconds if first is not None else None,
             size_bytes=self._read_bytes + self._rows_bytes,
@@ -148,11 +149,11 @@ def _samples(result: decode.Result) -> tuple[Sample, ...]:
 def _sample(row: decode.Row) -> Sample:
     if row.value is not None:
         at_seconds, text = row.value
-        return Sample(row.metric, _number(text), at_seconds)
+        return Sample(row.metric or {}, _number(text), at_seconds)
     if row.histogram is None:
         raise NoAnswer("the response has a row without a value")
     # One row without a number must not fail the others; the rule's signal contract says what it means.
-    return Sample(row.metric, math.nan, row.histogram[0], is_histogram=True)
+    return Sample(row.metric or {}, math.nan, row.histogram[0], is_histogram=True)
 
 
 def _number(text: str) -> float:
