@@ -6,11 +6,11 @@ add fields of their own, which are skipped. What is null or missing is read as b
 
 import codecs
 import re
-from collections.abc import Iterator
 from typing import Annotated, Final, TypeVar
 
 import msgspec
 
+from adapter.fetch.json_tokens import Tokens, cut
 from adapter.model import Series
 from wire.prometheus.responses import Envelope
 
@@ -108,43 +108,14 @@ _SHAPE_BYTES: Final = 250
 _LABEL_SET_BYTES: Final = 350
 _LABEL_BYTES: Final = 100
 """What a shape takes beside its name, a set of label names, and each of them beside its text, roughly."""
-WHITE_SPACE_MAX: Final = 64
-"""Between two tokens of JSON. With more of it, which no encoder writes, a list is not divided."""
-
-
-class _Tokens:
-    """Some tokens of JSON: as Prometheus writes them, and with white space between them."""
-
-    def __init__(self, *tokens: bytes) -> None:
-        gap = b"[ \\t\\r\\n]{0,%d}+" % WHITE_SPACE_MAX
-        self._compact: Final = b"".join(tokens)
-        self._spaced: Final = re.compile(gap.join(map(re.escape, tokens)))
-        self.bytes_max: Final = len(self._compact) + WHITE_SPACE_MAX * (len(tokens) - 1)
-
-    def end(self, text: bytearray, end: int) -> int:
-        """Where they end first, before `end`; -1 if they are not there."""
-        if (at := text.find(self._compact, 0, end)) >= 0:
-            return at + len(self._compact)
-        found = self._spaced.search(text, 0, end)
-        return found.end() if found else -1
-
-    def spans(self, text: bytearray, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Where they begin and end, the last ones first; those without white space before the others, since they are found in no time."""
-        compact_end = end
-        while (at := text.rfind(self._compact, start, compact_end)) >= 0:
-            yield at, at + len(self._compact)
-            compact_end = at + len(self._compact) - 1
-        yield from reversed([each.span() for each in self._spaced.finditer(text, start, end)])
-
-
-_RESULT_OPENS = _Tokens(b'"result"', b":", b"[")
-_IS_A_VECTOR = _Tokens(b'"resultType"', b":", b'"vector"')
-_IS_A_MATRIX = _Tokens(b'"resultType"', b":", b'"matrix"')
+_RESULT_OPENS = Tokens(b'"result"', b":", b"[")
+_IS_A_VECTOR = Tokens(b'"resultType"', b":", b'"vector"')
+_IS_A_MATRIX = Tokens(b'"resultType"', b":", b'"matrix"')
 # A quote inside a string is escaped, and after the end of a string comes no name: this can only be the start of a row.
-_NEXT_ROW = _Tokens(b"}", b",", b"{", b'"metric"', b":", b"{")
-_DATA_OPENS = _Tokens(b'"data"', b":", b"[")
+_NEXT_ROW = Tokens(b"}", b",", b"{", b'"metric"', b":", b"{")
+_DATA_OPENS = Tokens(b'"data"', b":", b"[")
 # One element ends and the next one begins, unless the first quote is escaped, or opens a string that is just `},{`.
-_BETWEEN_ELEMENTS = _Tokens(b'"', b"}", b",", b"{", b'"')
+_BETWEEN_ELEMENTS = Tokens(b'"', b"}", b",", b"{", b'"')
 # After such a string. After a real boundary follows a label name, and a name that begins so only delays the split.
 _BACKSLASH = ord("\\")
 _AFTER_A_STRING = b',}: \t\r\n"'
@@ -250,7 +221,7 @@ class QueryReader:
         self._searched = len(self._rest) if begin < 0 else 0
         if begin < 0:
             return []
-        rows = _cut(self._rest, begin)
+        rows = cut(self._rest, begin)
         return [] if self._is_matrix else _decoded(_rows_decoder, rows)
 
     def finish(self) -> QueryAnswer:
@@ -266,14 +237,6 @@ class QueryReader:
         if is_vector or self._is_matrix:
             self._head = bytes(self._rest[:opens])
             del self._rest[:opens]
-
-
-def _cut(rest: bytearray, at: int) -> bytes:
-    """Remove the objects of a list until the first brace that closes at `at` or later, with the comma behind it, and return them as a list."""
-    end = rest.index(b"}", at) + 1
-    objects = b"[" + rest[:end] + b"]"
-    del rest[: rest.index(b"{", end)]
-    return objects
 
 
 def decode_series(body: bytes) -> SeriesAnswer:
@@ -343,7 +306,7 @@ class SeriesReader:
     def _take_elements(self) -> None:
         end = _last_boundary(self._rest, self._searched)
         if end >= 0:
-            self._keep(_decoded(_elements_decoder, _cut(self._rest, end)))
+            self._keep(_decoded(_elements_decoder, cut(self._rest, end)))
         # Of what is left, only a boundary whose last byte, or the one after it, has not arrived yet is unknown.
         self._searched = max(0, len(self._rest) - _BETWEEN_ELEMENTS.bytes_max)
 

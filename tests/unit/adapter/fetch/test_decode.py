@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter.fetch import decode
+from adapter.fetch.json_tokens import WHITE_SPACE_MAX
 from adapter.model import Series
 from wire.prometheus.responses import decode_refusal
 
@@ -139,7 +140,7 @@ def test_text_that_looks_like_the_end_of_a_series_is_searched_once(filler):
         reader.feed(body[start : start + 100])
     reader.finish()
     assert reader.shapes == [Series("a", frozenset({"b"}))]
-    of_each_bytes = 2 * len(BOUNDARY) + 4 * decode.WHITE_SPACE_MAX
+    of_each_bytes = 2 * len(BOUNDARY) + 4 * WHITE_SPACE_MAX
     assert 0 < held.searched_bytes <= len(body) + of_each_bytes * (copies + len(pieces))
 
 
