@@ -107,7 +107,9 @@ class PrometheusClient:
                         turn=turn,
                     )
                     async with asyncio.timeout_at(ends_at):
-                        evaluation = await result.evaluation(turn.seconds)
+                        evaluation = await result.evaluation(
+                            sent_seconds=turn.began_seconds, taken_seconds=turn.seconds
+                        )
                 except TimeoutError as error:
                     raise self._failed(plan.query, _CROWDED) from error
                 except NoAnswer as error:
@@ -249,15 +251,15 @@ class _TimedTurn(AbstractAsyncContextManager[None]):
     ) -> None:
         self._slot = slot
         self._monotonic = monotonic
-        self._began_at = 0.0
+        self.began_seconds = 0.0
         self.seconds = 0.0
 
     async def __aenter__(self) -> None:
         await self._slot.__aenter__()
-        self._began_at = self._monotonic()
+        self.began_seconds = self._monotonic()
 
     async def __aexit__(self, *raised: Any) -> bool | None:
-        self.seconds = self._monotonic() - self._began_at
+        self.seconds = self._monotonic() - self.began_seconds
         return await self._slot.__aexit__(*raised)
 
 

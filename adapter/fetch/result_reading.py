@@ -63,8 +63,8 @@ class ResultReading:
             self._samples += samples
             await asyncio.sleep(0)
 
-    async def evaluation(self, taken_seconds: float) -> Evaluation:
-        """The result, when all of it was read. Raises `NoAnswer`. `taken_seconds`: by the request."""
+    async def evaluation(self, *, sent_seconds: float, taken_seconds: float) -> Evaluation:
+        """The result, when all of it was read. Raises `NoAnswer`. `sent_seconds`: when the request was sent, by the monotonic clock."""
         answer = reading_json(lambda _: self._reader.finish())(b"")
         if answer.status == "error" or answer.data is None:
             raise refused(answer)
@@ -84,7 +84,8 @@ class ResultReading:
             partial=bool(answer.is_partial)
             or any(reports_missing_stores(text) for text in warnings),
             cost=Cost(seconds=taken_seconds, samples=decode.samples_read(stats)),
-            clock_seconds=first.timestamp_seconds if first is not None else None,
+            # Prometheus has read its clock before it evaluated.
+            ahead_seconds=first.timestamp_seconds - sent_seconds if first is not None else 0.0,
             size_bytes=self._read_bytes + self._rows_bytes,
         )
 

@@ -29,7 +29,7 @@ async def read(body: bytes):
             reading = ResultReading(claim, bytes_max=len(body))
             for piece in pieces:
                 await reading.take(piece)
-            evaluation = await reading.evaluation(taken_seconds=0.1)
+            evaluation = await reading.evaluation(sent_seconds=0.0, taken_seconds=0.1)
             del reading
             left_bytes, taken_bytes = tracemalloc.get_traced_memory()
             return evaluation, claim.size_bytes, taken_bytes, left_bytes
