@@ -20,7 +20,7 @@ CACHES_BYTES: Final = 512 * MIB
 REQUESTS_BYTES: Final = 144 * MIB
 """Requests by their path, with the query that was built last: those of 50,000 autoscalers."""
 EVALUATIONS_BYTES: Final = 64 * MIB
-"""Results of the last seconds: 115,000 rows."""
+"""Results of the last seconds: 110,000 rows."""
 OBJECT_LISTS_BYTES: Final = 48 * MIB
 """The objects that selectors have found: those of 50,000 autoscalers with a few pods each."""
 LAST_GOOD_BYTES: Final = 40 * MIB

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from adapter import telemetry
 from adapter.answer.active_configuration import ActiveConfiguration
 from adapter.answer.evaluating import own_rows
-from adapter.answer.last_good_values import LastGood, LastGoodValues, last_good_values
+from adapter.answer.last_good_values import LastGoodValues, last_good_values
 from adapter.answer.left_out_objects import LeftOutObjects
 from adapter.answer.metric_paths import KnownRequest
 from adapter.answer.observer import UNOBSERVED, AnswerObserver
@@ -24,6 +24,7 @@ from adapter.documents.refusals import (
     external_metric_not_found,
     objects_not_listed,
 )
+from adapter.documents.signal_contract import is_fresh
 from adapter.model import (
     NAMESPACES,
     NODES,
@@ -77,13 +78,15 @@ class Answers:
         mapping: ResourceMapping,
         active: ActiveConfiguration,
         now: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`active` is replaced by each reload."""
+        """`active` is replaced by each reload. `monotonic`: the clock by which evaluations say how far that of Prometheus is ahead."""
         self.active = active
         self._evaluator = evaluator
         self._objects = objects
         self._mapping = mapping
         self._now = now
+        self._monotonic = monotonic
         self._left_out = LeftOutObjects()
         last_good = last_good_values()
         self._last_custom = LastGoodValues[Mapping[str, ObjectValue]](last_good, {})
@@ -128,15 +131,14 @@ class Answers:
         observer.result_received()
         key = _fallback_key(request, query, offer)
         last = self._last_custom.get(key)
-        here_seconds = self._now()
-        now_seconds = evaluation.samples_now(here_seconds, ahead_seconds=last.ahead_seconds)
+        now_seconds = self._monotonic()
         found = custom_values(
             evaluation,
             query,
             request,
             names,
             now_seconds=now_seconds,
-            last=last.values,
+            last=last,
             judged=observer.judged,
         )
         if found.left_out:
@@ -144,10 +146,9 @@ class Answers:
         values = found.values
         if key:
             measured = {value.name: value for value in values if not value.substitute}
-            good = _still_good({**last.values, **measured}, query, now_seconds)
-            self._last_custom.keep(key, LastGood(good, now_seconds - here_seconds))
+            self._last_custom.keep(key, _still_good({**last, **measured}, query, now_seconds))
         if values:
-            _CUSTOM_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))
+            _CUSTOM_AGE.observe(now_seconds - min(v.sampled_seconds for v in values))
         observer.answered(values)
         return render.custom_list(request, values, query, self._mapping)
 
@@ -174,20 +175,19 @@ class Answers:
         observer.result_received()
         key = _fallback_key(request, query, offer)
         last = self._last_external.get(key)
-        here_seconds = self._now()
-        now_seconds = evaluation.samples_now(here_seconds, ahead_seconds=last.ahead_seconds)
+        now_seconds = self._monotonic()
         values = external_values(
             evaluation,
             query,
             request,
             now_seconds=now_seconds,
-            last=last.values,
+            last=last,
             judged=observer.judged,
         )
         if key and values and not any(value.substitute for value in values):
-            self._last_external.keep(key, LastGood(values, now_seconds - here_seconds))
+            self._last_external.keep(key, values)
         if values:
-            _EXTERNAL_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))
+            _EXTERNAL_AGE.observe(now_seconds - min(v.sampled_seconds for v in values))
         observer.answered(values)
         return render.external_list(request, values, query)
 
@@ -207,6 +207,7 @@ class Answers:
             mapping=self._mapping,
             wide_plans=active.wide_plans,
             now=self._now,
+            monotonic=self._monotonic,
         )
         return await usage.answer(request, active.resource_rules, observer)
 
@@ -324,12 +325,7 @@ def _still_good(
     known: dict[str, ObjectValue], query: MetricQuery, now_seconds: float
 ) -> dict[str, ObjectValue]:
     """Only the values that may still be used; otherwise every pod that ever existed would be kept."""
-    limit_seconds = query.contract.last_for_seconds or 0.0
-    return {
-        name: value
-        for name, value in known.items()
-        if now_seconds - value.timestamp_seconds <= limit_seconds
-    }
+    return {name: value for name, value in known.items() if is_fresh(value, query, now_seconds)}
 
 
 def _why_unknown(elsewhere: Sequence[MetricEntry], gaps: Sequence[Gap]) -> str:

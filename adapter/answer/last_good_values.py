@@ -3,15 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Final, Generic, TypeVar
 
-import msgspec
-
 from adapter.caches import LAST_GOOD_BYTES, SizedCache
 from adapter.model import ExternalValue, ObjectValue
 
-_ENTRY_BYTES: Final = 300
-_OBJECT_BYTES: Final = 210
-_ROW_BYTES: Final = 420
-"""What the value of an object takes, and a row with two labels."""
+_ENTRY_BYTES: Final = 260
+_OBJECT_BYTES: Final = 240
+_ROW_BYTES: Final = 210
+_LABEL_BYTES: Final = 120
+"""What the value of an object takes, a row, and each of its labels beside its texts."""
 
 Value = TypeVar("Value", Mapping[str, ObjectValue], tuple[ExternalValue, ...])
 Kept = SizedCache[tuple[object, str], Any]
@@ -22,32 +21,31 @@ def last_good_values(bytes_max: int = LAST_GOOD_BYTES) -> Kept:
     return SizedCache(bytes_max, _size_bytes)
 
 
-class LastGood(msgspec.Struct, Generic[Value], frozen=True):
-    """The last good values of a metric."""
-
-    values: Value
-    ahead_seconds: float = 0.0
-    """How far the clock that gave the newest of them their times was ahead of the local one. A result without rows does not show it again."""
-
-
 class LastGoodValues(Generic[Value]):
     """Values of one type; the least recently used of all types are dropped first."""
 
     def __init__(self, kept: Kept, none: Value) -> None:
         """`none`: what is returned for a key of which nothing is kept."""
         self._kept = kept
-        self._none: LastGood[Value] = LastGood(none)
+        self._none: Value = none
 
-    def get(self, key: str) -> LastGood[Value]:
+    def get(self, key: str) -> Value:
         """What was kept, or nothing good."""
-        found: LastGood[Value] | None = self._kept.get((self, key)) if key else None
+        found: Value | None = self._kept.get((self, key)) if key else None
         return self._none if found is None else found
 
-    def keep(self, key: str, last: LastGood[Value]) -> None:
-        """Keep it in place of the previous one."""
-        self._kept.keep((self, key), last)
+    def keep(self, key: str, values: Value) -> None:
+        """Keep them in place of the previous ones."""
+        self._kept.keep((self, key), values)
 
 
-def _size_bytes(key: tuple[object, str], last: LastGood[Any]) -> int:
-    each_bytes = _OBJECT_BYTES if isinstance(last.values, Mapping) else _ROW_BYTES
-    return _ENTRY_BYTES + len(key[1]) + each_bytes * len(last.values)
+def _size_bytes(key: tuple[object, str], values: Any) -> int:
+    is_of_objects = isinstance(values, Mapping)
+    of_values = _OBJECT_BYTES * len(values) if is_of_objects else sum(map(_row_bytes, values))
+    return _ENTRY_BYTES + len(key[1]) + of_values
+
+
+def _row_bytes(row: ExternalValue) -> int:
+    labels = row.labels or {}
+    texts = sum(len(name) + len(value) for name, value in labels.items())
+    return _ROW_BYTES + _LABEL_BYTES * len(labels) + texts

@@ -64,12 +64,14 @@ class UsageAnswers:
         mapping: ResourceMapping,
         wide_plans: WidePlans | None,
         now: Callable[[], float],
+        monotonic: Callable[[], float],
     ) -> None:
         self._evaluator = evaluator
         self._wide_plans = wide_plans
         self._objects = objects
         self._mapping = mapping
         self._now = now
+        self._monotonic = monotonic
         self._left_out: list[tuple[KubeObject, str]] = []
         """What has no usage, and why."""
 
@@ -88,7 +90,7 @@ class UsageAnswers:
         observer.answered(values)
         now_seconds = self._now()
         if values:
-            _USAGE_AGE.observe(now_seconds - min(v.timestamp_seconds for v in values))
+            _USAGE_AGE.observe(self._monotonic() - min(v.sampled_seconds for v in values))
         of_nodes = request.resource == NODES
         if request.name is None:
             if of_nodes:

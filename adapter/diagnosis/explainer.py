@@ -46,14 +46,14 @@ class Explainer:
         *,
         index: SeriesIndex,
         mapping: ResourceMapping,
-        now: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`mapping` is that of `answers`."""
+        """`mapping` and `monotonic` are those of `answers`."""
         self._answers = answers
         self._paths = paths
         self._index = index
         self._mapping = mapping
-        self._now = now
+        self._monotonic = monotonic
 
     async def explain(self, path: str) -> Explanation:
         """`path` as in a URL: escaped, with its query string."""
@@ -132,7 +132,7 @@ class Explainer:
             request,
             trace.judgements,
             is_refused=refused is not None,
-            now_seconds=evaluation.samples_now(self._now()),
+            now_seconds=self._monotonic(),
         )
 
     async def _unserved(

@@ -167,7 +167,7 @@ def about_values(
 ) -> list[Finding]:
     """What is remarkable about the rows of a request, and what it gets for them; errors first.
 
-    `judgements` are those of the response, which is an error if `is_refused`.
+    `judgements` are those of the response, which is an error if `is_refused`. `now_seconds` is by the monotonic clock.
     """
     if is_refused and not judgements:
         # Nothing was read then.
@@ -223,7 +223,7 @@ def _about(
             )
         case Wrong.STALE:
             oldest_seconds = min(row.timestamp_seconds for row in rows)
-            age_seconds = now_seconds - oldest_seconds
+            age_seconds = evaluation.samples_now(now_seconds) - oldest_seconds
             return Finding(
                 step="value",
                 reason="StaleSample",

@@ -256,7 +256,7 @@ class RuleChecker:
         evaluation: Evaluation,
     ) -> tuple[Tried, list[Finding]]:
         """The evaluation, read as the server reads it."""
-        now_seconds = evaluation.samples_now(time.time())
+        now_seconds = time.monotonic()
         names = (request.name,) if isinstance(request, CustomMetricRequest) else ()
         served: Sequence[ObjectValue | ExternalValue] | None = None
         refused: StatusError | None = None

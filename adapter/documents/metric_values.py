@@ -63,6 +63,7 @@ def _read_objects(
     evaluation: Evaluation, query: MetricQuery, names: Sequence[str], now_seconds: float
 ) -> dict[str, Sample | Trouble]:
     """The usable row of each object, or what is wrong with it; raises `StatusError` 500 when the result is not an instant vector."""
+    now_seconds = evaluation.samples_now(now_seconds)
     if evaluation.partial and query.contract.on_partial is not Reaction.ACCEPT:
         return dict.fromkeys(names, PARTIAL)
     label = query.rows.object_label
@@ -74,6 +75,7 @@ def _read_rows(
     evaluation: Evaluation, query: MetricQuery, now_seconds: float
 ) -> list[Sample | Trouble]:
     """The same for each row of an external metric, or once if there is none."""
+    now_seconds = evaluation.samples_now(now_seconds)
     rows = usable_samples(evaluation, query, scalar_allowed=True)
     if evaluation.partial and query.contract.on_partial is not Reaction.ACCEPT:
         return [PARTIAL]
@@ -99,8 +101,7 @@ def custom_values(
 ) -> CustomValues:
     """A value for each object that has one; raises `StatusError`.
 
-    `now_seconds` is by the clock of the samples (`Evaluation.samples_now`). `last` holds the last good values by object name,
-    for contracts that may fall back on them.
+    `now_seconds` is by the monotonic clock. `last` holds the last good values by object name, for contracts that may fall back on them.
     """
     contract, requested = query.contract, requested_of(request)
     values: list[ObjectValue] = []
@@ -108,15 +109,26 @@ def custom_values(
     without: dict[str, Trouble] = {}
     for name, found in _read_objects(evaluation, query, names, now_seconds).items():
         if isinstance(found, Sample):
-            found_milli = served_milli(found, contract)
-            values.append(_object_value(name, found_milli, found.timestamp_seconds))
+            value = ObjectValue(
+                name=name,
+                value_milli=served_milli(found, contract),
+                timestamp_seconds=found.timestamp_seconds,
+                sampled_seconds=_sampled(found, evaluation, now_seconds),
+            )
+            values.append(value)
             continue
         known = last.get(name) if last else None
-        has_last = known is not None and is_fresh(known.timestamp_seconds, query, now_seconds)
+        has_last = known is not None and is_fresh(known, query, now_seconds)
         outcome = outcome_of(found.wrong, contract, requested, has_last=has_last, others=True)
         if outcome is Outcome.ZERO:
-            zero = _object_value(name, 0, evaluation.evaluated_at_seconds)
-            values.append(msgspec.structs.replace(zero, substitute=True))
+            zero = ObjectValue(
+                name=name,
+                value_milli=0,
+                timestamp_seconds=evaluation.evaluated_at_seconds,
+                sampled_seconds=now_seconds,
+                substitute=True,
+            )
+            values.append(zero)
         elif outcome is Outcome.LAST and known is not None:
             values.append(known)
         else:
@@ -154,8 +166,9 @@ def _no_value(
     return about_query(refuse, before, query.plan.query, after)
 
 
-def _object_value(name: str, value_milli: int, timestamp_seconds: float) -> ObjectValue:
-    return ObjectValue(name=name, value_milli=value_milli, timestamp_seconds=timestamp_seconds)
+def _sampled(row: Sample, evaluation: Evaluation, now_seconds: float) -> float:
+    """When a row was sampled, by the monotonic clock: not later than now, so that its value does not stay for longer."""
+    return min(row.timestamp_seconds - evaluation.ahead_seconds, now_seconds)
 
 
 def external_values(
@@ -169,25 +182,23 @@ def external_values(
 ) -> tuple[ExternalValue, ...]:
     """A value for each row; raises `StatusError`. `last` holds the last good rows, for contracts that fall back on them.
 
-    `now_seconds` is by the clock of the samples (`Evaluation.samples_now`). The last good rows replace all rows: an autoscaler
-    adds the rows up, so some of them would be a wrong sum. A row that is an error goes first.
+    `now_seconds` is by the monotonic clock. The last good rows replace all rows: an autoscaler adds the rows up, so some of them
+    would be a wrong sum. A row that is an error goes first.
     """
-    has_last = bool(last) and all(
-        is_fresh(value.timestamp_seconds, query, now_seconds) for value in last
-    )
+    has_last = bool(last) and all(is_fresh(value, query, now_seconds) for value in last)
     values: list[ExternalValue] = []
     judgements: list[Judgement] = []
     for found in _read_rows(evaluation, query, now_seconds):
         if isinstance(found, Sample):
             found_milli = served_milli(found, query.contract)
-            values.append(_external_value(found, evaluation, found_milli))
+            values.append(_external_value(found, evaluation, found_milli, now_seconds))
             continue
         outcome = outcome_of(
             found.wrong, query.contract, Requested.EXTERNAL, has_last=has_last, others=False
         )
         judgements.append(Judgement("", found, outcome))
         if outcome is Outcome.ZERO:
-            zero = _external_value(found.row, evaluation, 0)
+            zero = _external_value(found.row, evaluation, 0, now_seconds)
             values.append(msgspec.structs.replace(zero, substitute=True))
     if not judgements:
         return tuple(values)
@@ -207,13 +218,20 @@ def external_values(
     return tuple(values)
 
 
-def _external_value(row: Sample | None, evaluation: Evaluation, value_milli: int) -> ExternalValue:
+def _external_value(
+    row: Sample | None, evaluation: Evaluation, value_milli: int, now_seconds: float
+) -> ExternalValue:
     """The value of a row, which has no labels without one."""
     if row is None:
-        at_seconds = evaluation.evaluated_at_seconds
-        return ExternalValue(labels=None, value_milli=value_milli, timestamp_seconds=at_seconds)
+        return ExternalValue(
+            labels=None,
+            value_milli=value_milli,
+            timestamp_seconds=evaluation.evaluated_at_seconds,
+            sampled_seconds=now_seconds,
+        )
     return ExternalValue(
         labels=None if evaluation.kind is ResultKind.SCALAR else row.labels,
         value_milli=value_milli,
         timestamp_seconds=row.timestamp_seconds,
+        sampled_seconds=_sampled(row, evaluation, now_seconds),
     )

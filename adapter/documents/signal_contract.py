@@ -10,7 +10,16 @@ from typing import Final
 import msgspec
 
 from adapter.documents.refusals import about_query, metrics_not_fetched, unexpected_result
-from adapter.model import Evaluation, MetricQuery, Reaction, ResultKind, Sample, SignalContract
+from adapter.model import (
+    Evaluation,
+    ExternalValue,
+    MetricQuery,
+    ObjectValue,
+    Reaction,
+    ResultKind,
+    Sample,
+    SignalContract,
+)
 from wire.api.status import StatusError
 
 _INT64_MAX = 2**63 - 1
@@ -170,10 +179,10 @@ def checked(row: Sample | None, contract: SignalContract, now_seconds: float) ->
     return row
 
 
-def is_fresh(timestamp_seconds: float, query: MetricQuery, now_seconds: float) -> bool:
-    """Whether a last good value of that time may still be used."""
+def is_fresh(value: ObjectValue | ExternalValue, query: MetricQuery, now_seconds: float) -> bool:
+    """Whether a last good value may still be used. `now_seconds`: by the monotonic clock."""
     limit = query.contract.last_for_seconds
-    return limit is not None and now_seconds - timestamp_seconds <= limit
+    return limit is not None and now_seconds - value.sampled_seconds <= limit
 
 
 def failed(query: MetricQuery, sentence: str) -> StatusError:

@@ -48,7 +48,8 @@ def usage_values(
     found: list[UsageValue] = []
     for each in subjects:
         try:
-            found.append(_usage_value(each, cpu_of.get(each.name), memory_of.get(each.name), query))
+            samples = cpu_of.get(each.name), memory_of.get(each.name)
+            found.append(_usage_value(each, *samples, query, cpu.ahead_seconds))
         except _NoUsage as error:
             left_out(each, str(error))
     return tuple(found)
@@ -73,8 +74,9 @@ def _usage_value(
     cpu: Sequence[Sample] | None,
     memory: Sequence[Sample] | None,
     query: UsageQuery,
+    ahead_seconds: float,
 ) -> UsageValue:
-    """Raises `_NoUsage`."""
+    """`ahead_seconds`: how far the clock of the samples is ahead. Raises `_NoUsage`."""
     if cpu is None or memory is None:
         raise _NoUsage("Prometheus has no cpu or no memory usage of it")
     if not subject.namespace:
@@ -82,13 +84,15 @@ def _usage_value(
         cpu, memory = cpu[:1], memory[:1]
     cpu_by = _by_container(cpu, query.cpu_container_label, "cpu")
     memory_by = _by_container(memory, query.memory_container_label, "memory")
+    at_seconds = min(sample.timestamp_seconds for sample in [*cpu, *memory])
     return UsageValue(
         subject=subject,
         usage={
             name: Usage(cpu_milli=cpu_by.get(name, 0), memory_milli=memory_by.get(name, 0))
             for name in {**cpu_by, **memory_by}
         },
-        timestamp_seconds=min(sample.timestamp_seconds for sample in [*cpu, *memory]),
+        timestamp_seconds=at_seconds,
+        sampled_seconds=at_seconds - ahead_seconds,
         window_seconds=query.window_seconds,
     )
 

@@ -75,6 +75,7 @@ class DiscoveredCatalog:
         known: Mapping[Selection, Listing] | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         now: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`known`: the listings of the previous configuration, so that a reload keeps what is still true."""
         self._rules = rules
@@ -83,6 +84,7 @@ class DiscoveredCatalog:
         self._times = times
         self._sleep = sleep
         self._now = now
+        self._monotonic = monotonic
         self._paths: dict[Selection, list[str]] = {}
         for rule in rules:
             if isinstance(rule, DiscoveryRule):
@@ -173,7 +175,7 @@ class DiscoveredCatalog:
 
     def gaps(self) -> Sequence[Gap]:
         """The rules whose series have not been listed yet, or not those of all stores."""
-        now_seconds = self._now()
+        now_seconds = self._monotonic()
         gaps = [
             Gap(
                 rule=path,
@@ -246,9 +248,9 @@ class DiscoveredCatalog:
                 backend=selection.backend,
                 max_age_seconds=self._times.max_age_seconds,
             )
-            await listing.succeeded(found, self._now())
+            await listing.succeeded(found, self._monotonic(), now_unix_seconds=self._now())
         except SeriesIncomplete as error:
-            await listing.was_incomplete(error, self._now())
+            await listing.was_incomplete(error, self._monotonic())
         except QueryFailed as error:
             listing.failed(error)
         except Exception as error:
@@ -276,7 +278,7 @@ class DiscoveredCatalog:
         if listing.failure:
             telemetry.DISCOVERY_FAILURES.labels(*labels).inc()
         else:
-            telemetry.DISCOVERED_AT.labels(*labels).set(listing.listed_at_seconds)
+            telemetry.DISCOVERED_AT.labels(*labels).set(listing.listed_at_unix_seconds)
             telemetry.DISCOVERED_SERIES.labels(*labels).set(len(listing.series or ()))
 
     def publish(self) -> None:

@@ -1,29 +1,34 @@
 """The responses of Prometheus' HTTP API as typed values.
 
 https://prometheus.io/docs/prometheus/latest/querying/api/ ; Thanos, Mimir and VictoriaMetrics use the same format and
-add fields of their own, which are skipped.
+add fields of their own, which are skipped. What is null or missing is read as by Go's encoding/json, with which prometheus-adapter reads it.
 """
 
 import codecs
-from typing import Any, TypeVar
+import re
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 
+from adapter.fetch.json_tokens import Tokens, cut
 from adapter.model import Series
 from wire.prometheus.responses import Envelope
 
 T = TypeVar("T")
 
-Point = tuple[float, str]
-"""Unix seconds and the value as text; Prometheus writes values as text so that NaN and Inf survive JSON."""
+Seconds = Annotated[float, msgspec.Meta(ge=-62_135_596_800, le=253_402_300_799)]
+"""Unix seconds of the years 1 to 9999, which a response can have; prometheus-adapter rejects times that do not fit in an int64."""
+
+Point = tuple[Seconds, str]
+"""The time and the value as text; Prometheus writes values as text so that NaN and Inf survive JSON."""
 
 
 class Row(msgspec.Struct, gc=False):
     """One element of an instant vector. A native histogram has `histogram` in place of `value`."""
 
-    metric: dict[str, str]
+    metric: dict[str, str] | None = None
     value: Point | None = None
-    histogram: tuple[float, msgspec.Raw] | None = None
+    histogram: tuple[Seconds, msgspec.Raw] | None = None
 
 
 class Vector(msgspec.Struct, tag_field="resultType", tag="vector"):
@@ -41,9 +46,9 @@ class Scalar(msgspec.Struct, tag_field="resultType", tag="scalar"):
 
 
 class Matrix(msgspec.Struct, tag_field="resultType", tag="matrix"):
-    """A range of values per series: the result of a query that is a range selector."""
+    """A range of values per series: the result of a query that is a range selector. Only its type matters."""
 
-    result: list[Any] | None = None
+    result: msgspec.Raw = msgspec.Raw()
 
 
 class Text(msgspec.Struct, tag_field="resultType", tag="string"):
@@ -60,20 +65,25 @@ class QueryAnswer(Envelope, rename="camel", kw_only=True):
 
     data: Result | None = None
     infos: list[str] | None = None
-    is_partial: bool = False  # VictoriaMetrics: some of its storage nodes did not answer
+    is_partial: bool | None = None  # VictoriaMetrics: some of its storage nodes did not answer
 
 
 class SeriesAnswer(Envelope, rename="camel", kw_only=True):
     """The response of `/api/v1/series`."""
 
-    data: list[dict[str, str]] | None = None
-    is_partial: bool = False  # as of a query
+    data: list[dict[str, str]] | msgspec.UnsetType | None = msgspec.UNSET
+    is_partial: bool | None = None  # as of a query
+
+    @property
+    def has_data(self) -> bool:
+        """Whether it is a list of series: null is an empty one, and nothing is none."""
+        return self.status != "error" and self.data is not msgspec.UNSET
 
 
 class ReadSamples(msgspec.Struct, rename="camel"):
     """How many stored samples Prometheus has read."""
 
-    total_queryable_samples: int
+    total_queryable_samples: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 class Statistics(msgspec.Struct):
@@ -88,24 +98,27 @@ _series_decoder = msgspec.json.Decoder(SeriesAnswer)
 _elements_decoder = msgspec.json.Decoder(list[dict[str, str]])
 _rows_decoder = msgspec.json.Decoder(list[Row])
 
-_RESULT_OPENS = b'"result":['
-_IS_A_VECTOR = b'"resultType":"vector"'
-_IS_A_MATRIX = b'"resultType":"matrix"'
-# A quote inside a string is escaped, and after the end of a string comes no name: this can only be the start of a row.
-_NEXT_ROW = b'},{"metric":{'
-_HEAD_BYTES_MAX = 4 * 1024
-ROWS_SLICE_BYTES = 128 * 1024
+_BEHIND_THE_DOCUMENT: Final = re.compile(r"trailing characters \(byte ([0-9]+)\)")
+_HEAD_BYTES_MAX: Final = 4 * 1024
+ROWS_SLICE_BYTES: Final = 128 * 1024
 """About 1,000 rows, and 3 ms."""
-_UNDIVIDED_BYTES = 8 * ROWS_SLICE_BYTES
-
-_DATA_OPENS = b'"data":['
+UNDIVIDED_BYTES_MAX: Final = 2 * ROWS_SLICE_BYTES
+"""What has no boundary for so long is not a list of series, and not written as a list of rows."""
+_SHAPE_BYTES: Final = 250
+_LABEL_SET_BYTES: Final = 350
+_LABEL_BYTES: Final = 100
+"""What a shape takes beside its name, a set of label names, and each of them beside its text, roughly."""
+_RESULT_OPENS = Tokens(b'"result"', b":", b"[")
+_IS_A_VECTOR = Tokens(b'"resultType"', b":", b'"vector"')
+_IS_A_MATRIX = Tokens(b'"resultType"', b":", b'"matrix"')
+# A quote inside a string is escaped, and after the end of a string comes no name: this can only be the start of a row.
+_NEXT_ROW = Tokens(b"}", b",", b"{", b'"metric"', b":", b"{")
+_DATA_OPENS = Tokens(b'"data"', b":", b"[")
 # One element ends and the next one begins, unless the first quote is escaped, or opens a string that is just `},{`.
-_BETWEEN_ELEMENTS = b'"},{"'
+_BETWEEN_ELEMENTS = Tokens(b'"', b"}", b",", b"{", b'"')
 # After such a string. After a real boundary follows a label name, and a name that begins so only delays the split.
 _BACKSLASH = ord("\\")
 _AFTER_A_STRING = b',}: \t\r\n"'
-SERIES_BYTES_MAX = 1024 * 1024
-"""What has no boundary for so long is not a list of series."""
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:
@@ -119,11 +132,46 @@ codecs.register_error("loadline.each-byte", _replaced)
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], text: bytes | bytearray) -> T:
-    """Bytes that are not UTF-8, which labels may contain, are replaced as by Go's encoding/json."""
+    """Bytes that are not UTF-8, which labels may contain, are replaced as by encoding/json."""
+    try:
+        return _with_null_labels(decoder, text)
+    except UnicodeDecodeError:
+        return _with_null_labels(decoder, text.decode("utf-8", "loadline.each-byte"))
+
+
+def _with_null_labels(decoder: msgspec.json.Decoder[T], text: bytes | bytearray | str) -> T:
+    """A label that is null, which no known server sends, is empty."""
     try:
         return decoder.decode(text)
-    except UnicodeDecodeError:
-        return decoder.decode(text.decode("utf-8", "loadline.each-byte"))
+    except msgspec.ValidationError:
+        document = msgspec.json.decode(text)
+        _empty_null_labels(document)
+        return decoder.decode(msgspec.json.encode(document))
+
+
+def _empty_null_labels(document: object) -> None:
+    """Put an empty text in place of each null in an object that has only texts beside it, as labels are."""
+    if isinstance(document, list):
+        for each in document:
+            _empty_null_labels(each)
+    elif isinstance(document, dict):
+        are_labels = all(isinstance(each, str | None) for each in document.values())
+        for name, each in document.items():
+            if are_labels and each is None:
+                document[name] = ""
+            else:
+                _empty_null_labels(each)
+
+
+def _document(decoder: msgspec.json.Decoder[T], text: bytes) -> T:
+    """The first value of a whole response, as json.Decoder reads it: some proxies write text behind what they pass on."""
+    try:
+        return _decoded(decoder, text)
+    except msgspec.DecodeError as error:
+        behind = _BEHIND_THE_DOCUMENT.search(str(error))
+        if behind is None:
+            raise
+        return _decoded(decoder, text[: int(behind[1]) - 1])
 
 
 def samples_read(stats: msgspec.Raw) -> int | None:
@@ -143,6 +191,7 @@ class QueryReader:
 
     def __init__(self) -> None:
         self._head = b""
+        self._is_matrix = False
         self._rest = bytearray()
         self._searched = 0
 
@@ -152,9 +201,10 @@ class QueryReader:
         return len(self._rest)
 
     @property
-    def is_undivided(self) -> bool:
-        """Whether much was read that can only be decoded at the end."""
-        return len(self._rest) > _UNDIVIDED_BYTES
+    def undivided_bytes(self) -> int:
+        """What was read and can only be decoded at the end, as far as is known."""
+        is_divided = self._head and self.held_bytes <= UNDIVIDED_BYTES_MAX
+        return 0 if is_divided else self.held_bytes
 
     def feed(self, piece: bytes) -> list[Row]:
         """Take the next bytes, and return rows that are complete; raises `ValueError` for something else than rows.
@@ -166,42 +216,43 @@ class QueryReader:
             self._begin_rows()
         if not self._head or len(self._rest) < ROWS_SLICE_BYTES:
             return []
-        end = self._rest.rfind(_NEXT_ROW, max(0, self._searched - len(_NEXT_ROW)))
-        self._searched = len(self._rest) if end < 0 else 0
-        if end < 0:
+        start = max(0, self._searched - _NEXT_ROW.bytes_max)
+        begin, _ = next(_NEXT_ROW.spans(self._rest, start, len(self._rest)), (-1, -1))
+        self._searched = len(self._rest) if begin < 0 else 0
+        if begin < 0:
             return []
-        rows = self._rest[: end + 1]
-        del self._rest[: end + 2]
-        return [] if _IS_A_MATRIX in self._head else _decoded(_rows_decoder, b"[" + rows + b"]")
+        rows = cut(self._rest, begin)
+        return [] if self._is_matrix else _decoded(_rows_decoder, rows)
 
     def finish(self) -> QueryAnswer:
         """The response with its last rows; raises `ValueError` when it is not one, or was cut off."""
-        return _decoded(_query_decoder, self._head + self._rest)
+        return _document(_query_decoder, self._head + self._rest)
 
     def _begin_rows(self) -> None:
-        opens = self._rest.find(_RESULT_OPENS, 0, _HEAD_BYTES_MAX)
-        head = self._rest[: opens + len(_RESULT_OPENS)]
-        if opens >= 0 and (_IS_A_VECTOR in head or _IS_A_MATRIX in head):
-            self._head = bytes(head)
-            del self._rest[: len(head)]
+        opens = _RESULT_OPENS.end(self._rest, _HEAD_BYTES_MAX)
+        if opens < 0:
+            return
+        is_vector = _IS_A_VECTOR.end(self._rest, opens) >= 0
+        self._is_matrix = not is_vector and _IS_A_MATRIX.end(self._rest, opens) >= 0
+        if is_vector or self._is_matrix:
+            self._head = bytes(self._rest[:opens])
+            del self._rest[:opens]
 
 
 def decode_series(body: bytes) -> SeriesAnswer:
     """Decode a whole response of `/api/v1/series`; raises `ValueError` when it is not one."""
-    return _decoded(_series_decoder, body)
+    return _document(_series_decoder, body)
 
 
 def _last_boundary(text: bytearray, start: int) -> int:
     """Where the last complete element of a list ends (its last quote), at `start` or later; -1 when none does."""
     # The byte after the boundary is needed to tell it from a string.
-    end = len(text) - 1
-    while (at := text.rfind(_BETWEEN_ELEMENTS, start, end)) >= 0:
+    for begin, end in _BETWEEN_ELEMENTS.spans(text, start, len(text) - 1):
         escapes = 0
-        while at > escapes and text[at - escapes - 1] == _BACKSLASH:
+        while begin > escapes and text[begin - escapes - 1] == _BACKSLASH:
             escapes += 1
-        if not escapes % 2 and text[at + len(_BETWEEN_ELEMENTS)] not in _AFTER_A_STRING:
-            return at
-        end = at + len(_BETWEEN_ELEMENTS) - 1
+        if not escapes % 2 and text[end] not in _AFTER_A_STRING:
+            return begin
     return -1
 
 
@@ -213,8 +264,8 @@ class SeriesReader:
     the later one wins, as in prometheus-adapter.
     """
 
-    def __init__(self, *, held_bytes_max: int = 64 * 1024 * 1024) -> None:
-        """`held_bytes_max`: of a response that is not written as Prometheus writes it, and can only be decoded at its end."""
+    def __init__(self, *, held_bytes_max: int = UNDIVIDED_BYTES_MAX) -> None:
+        """`held_bytes_max`: of a series, and of a response that is not a list of series and can only be decoded at its end."""
         self._held_bytes_max = held_bytes_max
         self._shapes: dict[tuple[str, int], Series] = {}
         self._label_names: dict[frozenset[str], frozenset[str]] = {}
@@ -222,23 +273,22 @@ class SeriesReader:
         self._rest = bytearray()
         self._searched = 0
         """No boundary begins before this in what is held."""
+        self.size_bytes = 0
+        """What the distinct shapes take in memory, roughly."""
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes; raises `ValueError` when they are not JSON, or a series does not end within `SERIES_BYTES_MAX`."""
+        """Take the next bytes; raises `ValueError` when they are not JSON, or a series does not end within `held_bytes_max`."""
         self._rest += piece
         if not self._head:
             self._begin_elements()
         if self._head:
             self._take_elements()
-        held_bytes_max = self._held_bytes_max
-        if self._head:
-            held_bytes_max = min(held_bytes_max, SERIES_BYTES_MAX)
-        if len(self._rest) > held_bytes_max:
-            raise ValueError(f"{held_bytes_max} bytes without the end of a series")
+        if len(self._rest) > self._held_bytes_max:
+            raise ValueError(f"{self._held_bytes_max} bytes without the end of a series")
 
     def finish(self) -> SeriesAnswer:
         """Check the whole and decode what is left; raises `ValueError` when the response was cut off."""
-        answer = _decoded(_series_decoder, self._head + self._rest)
+        answer = _document(_series_decoder, self._head + self._rest)
         self._keep(answer.data or [])
         return answer
 
@@ -248,25 +298,32 @@ class SeriesReader:
         return list(self._shapes.values())
 
     def _begin_elements(self) -> None:
-        start = self._rest.find(_DATA_OPENS, 0, _HEAD_BYTES_MAX)
-        if start >= 0:
-            self._head = bytes(self._rest[: start + len(_DATA_OPENS)])
-            del self._rest[: len(self._head)]
+        opens = _DATA_OPENS.end(self._rest, _HEAD_BYTES_MAX)
+        if opens >= 0:
+            self._head = bytes(self._rest[:opens])
+            del self._rest[:opens]
 
     def _take_elements(self) -> None:
         end = _last_boundary(self._rest, self._searched)
         if end >= 0:
-            self._keep(_decoded(_elements_decoder, b"[" + self._rest[: end + 2] + b"]"))
-            del self._rest[: end + 3]
+            self._keep(_decoded(_elements_decoder, cut(self._rest, end)))
         # Of what is left, only a boundary whose last byte, or the one after it, has not arrived yet is unknown.
-        self._searched = max(0, len(self._rest) - len(_BETWEEN_ELEMENTS))
+        self._searched = max(0, len(self._rest) - _BETWEEN_ELEMENTS.bytes_max)
 
     def _keep(self, elements: list[dict[str, str]]) -> None:
         for labels in elements:
             name = labels.pop("__name__", "")
-            label_names = frozenset(labels)
+            names = frozenset(labels)
             # Few distinct sets, each kept once: their identity stands for them.
-            label_names = self._label_names.setdefault(label_names, label_names)
+            label_names = self._label_names.get(names)
+            if label_names is None:
+                label_names = self._label_names[names] = names
+                self.size_bytes += _LABEL_SET_BYTES + sum(
+                    _LABEL_BYTES + len(each) for each in names
+                )
             shape = (name, id(label_names))
             known = self._shapes.pop(shape, None)
-            self._shapes[shape] = Series(name, label_names) if known is None else known
+            if known is None:
+                known = Series(name, label_names)
+                self.size_bytes += _SHAPE_BYTES + len(name)
+            self._shapes[shape] = known

@@ -131,4 +131,5 @@ def _scrapes(evaluation: Evaluation, received_seconds: float) -> Scrapes | None:
         oldest_seconds=rows[OLDEST].value - ahead_seconds,
         count=rows[COUNT].value,
         counted_seconds=COUNTED_SECONDS,
+        evaluated_seconds=received_seconds,
     )

@@ -35,11 +35,11 @@ class Lack(msgspec.Struct, frozen=True):
 
 
 class Listing(msgspec.Struct):
-    """What is known of a selection. Times are those of the wall clock."""
+    """What is known of a selection. Times are by the monotonic clock, except for `listed_at_unix_seconds`, which is shown."""
 
     series: Sequence[Series] | None = None
     """None: not listed yet."""
-    listed_at_seconds: float = 0.0
+    listed_at_unix_seconds: float = 0.0
     """When it was last listed with the series of all stores; 0: never."""
     incomplete_since_seconds: float | None = None
     """The first incomplete listing since then; None if there was none."""
@@ -58,12 +58,14 @@ class Listing(msgspec.Struct):
 
     def may_lack_series(self, now_seconds: float) -> bool:
         """Whether a metric that is not known may be one that was never listed, because a listing or a store is missing."""
-        if self.listed_at_seconds > 0.0:
+        if self.listed_at_unix_seconds > 0.0:
             return False
         since_seconds = self.incomplete_since_seconds
         return since_seconds is None or now_seconds - since_seconds < STORES_MISSING_SECONDS
 
-    async def succeeded(self, found: Sequence[Series], now_seconds: float) -> None:
+    async def succeeded(
+        self, found: Sequence[Series], now_seconds: float, *, now_unix_seconds: float
+    ) -> None:
         """Keep known series until the listing and its repetitions have all lacked them."""
         lacked = {
             series: lack
@@ -81,7 +83,7 @@ class Listing(msgspec.Struct):
         self.lacked = lacked
         self.series = [*lacked, *found] if lacked else found
         self.failure = None
-        self.listed_at_seconds = now_seconds
+        self.listed_at_unix_seconds = now_unix_seconds
         self.incomplete_since_seconds = None
 
     async def was_incomplete(self, failure: SeriesIncomplete, now_seconds: float) -> None:

@@ -5,11 +5,10 @@ Every failure is raised as `QueryFailed` with the query and the cause, and witho
 
 import asyncio
 import logging
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
@@ -17,47 +16,42 @@ from adapter import telemetry
 from adapter.caches import MIB
 from adapter.fetch import decode
 from adapter.fetch.lanes import LaneGate
-from adapter.fetch.reading_budget import ROW_BYTES, reading_budget
+from adapter.fetch.reading_budget import SERIES_BYTES_MAX, reading_budget
+from adapter.fetch.result_reading import ResultReading, reading_json, refused
 from adapter.model import (
     FOR_AUTOSCALER,
     Backend,
     BackendRef,
-    Cost,
     Evaluation,
     Lane,
     Plan,
-    ResultKind,
-    Sample,
     Sending,
     Series,
 )
 from adapter.ports import QueryFailed, SeriesIncomplete
 from adapter.promql.row_selection import Index, filled
-from wire.process.response_budget import Claim, ResponseBudget, ResponseTooLarge
+from wire.process.response_budget import ResponseBudget
 from wire.process.single_flight import JOINED_SECONDS
 from wire.prometheus.access import Credentials
-from wire.prometheus.responses import Envelope, reports_missing_stores
-from wire.prometheus.transport import NoAnswer, Transport, larger_than
+from wire.prometheus.responses import reports_missing_stores
+from wire.prometheus.transport import NoAnswer, Transport
 
 log = logging.getLogger(__name__)
 
 LISTINGS_MAX: Final = 4
 """Lists of series at once. They read the index of Prometheus, and no query waits for one: each may take minutes."""
-_DECODED_RATIO: Final = 8
-"""How many times its JSON a response takes that is decoded as a whole, at most."""
 
 _CROWDED: Final = NoAnswer(
     "its result is large, and the query timed out while other large results were read: aggregate in the queries"
 )
 
-Answer = TypeVar("Answer")
 
-_KINDS = {
-    decode.Vector: ResultKind.VECTOR,
-    decode.Scalar: ResultKind.SCALAR,
-    decode.Matrix: ResultKind.MATRIX,
-    decode.Text: ResultKind.STRING,
-}
+def _too_many_series() -> NoAnswer:
+    return NoAnswer(
+        f"its series have so many distinct names, or sets of label names, that they take more than {SERIES_BYTES_MAX // MIB} MiB of "
+        "memory: restrict the seriesQuery with matchers",
+        retryable=False,
+    )
 
 
 class PrometheusClient:
@@ -101,7 +95,7 @@ class PrometheusClient:
         ends_at = asyncio.get_running_loop().time() + seconds
         turn = _TimedTurn(self._gate.slot(sending.lane), self._monotonic)
         with self.budget.claim() as claim:
-            result = _Result(claim, self.backend.answer_bytes_max)
+            result = ResultReading(claim, self.backend.answer_bytes_max)
             with telemetry.prometheus_request(self.backend.name, "query"):
                 try:
                     await self._transport.send(
@@ -113,7 +107,9 @@ class PrometheusClient:
                         turn=turn,
                     )
                     async with asyncio.timeout_at(ends_at):
-                        evaluation = await result.evaluation(turn)
+                        evaluation = await result.evaluation(
+                            sent_seconds=turn.began_seconds, taken_seconds=turn.seconds
+                        )
                 except TimeoutError as error:
                     raise self._failed(plan.query, _CROWDED) from error
                 except NoAnswer as error:
@@ -125,11 +121,13 @@ class PrometheusClient:
         self, *, match: str, max_age_seconds: float, lane: Lane = Lane.AUTOSCALER
     ) -> Sequence[Series]:
         """The distinct shapes of the series, read piece by piece. Raises `SeriesIncomplete`, too."""
-        reader = decode.SeriesReader(held_bytes_max=self.backend.answer_bytes_max)
-        feed = _json(reader.feed)
+        reader = decode.SeriesReader()
+        feed = reading_json(reader.feed)
 
         async def take(piece: bytes) -> None:
             feed(piece)
+            if reader.size_bytes > SERIES_BYTES_MAX:
+                raise _too_many_series()
 
         try:
             # The wait is not a part of the timeout: with many rules, the last one would never be listed.
@@ -142,9 +140,9 @@ class PrometheusClient:
                         take=take,
                         compressed=True,
                     )
-                    answer = _json(lambda _: reader.finish())(b"")
-                    if answer.status != "success" or answer.data is None:
-                        raise _refused(answer)
+                    answer = reading_json(lambda _: reader.finish())(b"")
+                    if not answer.has_data:
+                        raise refused(answer)
         except NoAnswer as error:
             raise self._failed(match, error) from error
         missing = [text for text in answer.warnings or () if reports_missing_stores(text)]
@@ -168,12 +166,12 @@ class PrometheusClient:
                     bytes_max=self.backend.answer_bytes_max,
                     turn=self._listings.slot(Lane.COMMAND),
                 )
-                answer = _json(decode.decode_series)(body)
-                if answer.status != "success" or answer.data is None:
-                    raise _refused(answer)
+                answer = reading_json(decode.decode_series)(body)
+                if not answer.has_data:
+                    raise refused(answer)
             except NoAnswer as error:
                 raise self._failed(match, error) from error
-        return answer.data
+        return answer.data or []
 
     def _failed(self, query: str, error: NoAnswer) -> QueryFailed:
         return QueryFailed(
@@ -240,28 +238,6 @@ class Backends:
             ) from None
 
 
-def _json(decoder: Callable[[bytes], Answer]) -> Callable[[bytes], Answer]:
-    """A response that cannot be decoded is a `NoAnswer`, also one that is nested too deeply.
-
-    DecodeError and UnicodeDecodeError are both a ValueError.
-    """
-
-    def decoded(body: bytes) -> Answer:
-        try:
-            return decoder(body)
-        except (ValueError, RecursionError) as error:
-            raise NoAnswer(f"the response is not Prometheus' JSON: {error}") from error
-
-    return decoded
-
-
-def _refused(answer: Envelope) -> NoAnswer:
-    """An error, or no data, in a 2xx response."""
-    return NoAnswer(
-        f"{answer.error_type or 'error'}: {answer.error or 'the response has no data'}", quotes=True
-    )
-
-
 def _recent(match: str, max_age_seconds: float) -> dict[str, str]:
     # No `end`, as in prometheus-adapter: up to Prometheus' current time.
     return {"match[]": match, "start": f"{time.time() - max_age_seconds:.3f}"}
@@ -275,78 +251,16 @@ class _TimedTurn(AbstractAsyncContextManager[None]):
     ) -> None:
         self._slot = slot
         self._monotonic = monotonic
-        self._began_at = 0.0
+        self.began_seconds = 0.0
         self.seconds = 0.0
 
     async def __aenter__(self) -> None:
         await self._slot.__aenter__()
-        self._began_at = self._monotonic()
+        self.began_seconds = self._monotonic()
 
     async def __aexit__(self, *raised: Any) -> bool | None:
-        self.seconds = self._monotonic() - self._began_at
+        self.seconds = self._monotonic() - self.began_seconds
         return await self._slot.__aexit__(*raised)
-
-
-class _Result:
-    """The response to a query while it is read. Each piece is decoded before the next one is read, and other requests get their turn."""
-
-    def __init__(self, claim: Claim, bytes_max: int) -> None:
-        self._claim = claim
-        self._bytes_max = bytes_max
-        self._reader = decode.QueryReader()
-        self._feed = _json(self._reader.feed)
-        self._samples: list[Sample] = []
-        self._read_bytes = 0
-        self.has_waited_in_vain = False
-        """Whether the time for the query has ended while other large results were being read."""
-
-    async def take(self, piece: bytes) -> None:
-        """The next bytes. Raises `NoAnswer`, also for a result that is too large."""
-        self._read_bytes += len(piece)
-        if self._read_bytes > self._bytes_max:
-            raise larger_than(self._bytes_max)
-        rows = self._feed(piece)
-        ratio = _DECODED_RATIO if self._reader.is_undivided else 1
-        await self._grow(ratio * len(piece) + ROW_BYTES * len(rows))
-        if rows:
-            self._samples += map(_sample, rows)
-            await asyncio.sleep(0)
-
-    async def evaluation(self, turn: _TimedTurn) -> Evaluation:
-        """The result, when all of it was read. Raises `NoAnswer`. `turn`: that of the request."""
-        answer = _json(lambda _: self._reader.finish())(b"")
-        if answer.status != "success" or answer.data is None:
-            raise _refused(answer)
-        last = _samples(answer.data)
-        first = next(iter(self._samples or last), None)
-        if not self._reader.is_undivided:
-            await self._grow(ROW_BYTES * len(last))
-        warnings = tuple(answer.warnings or ())
-        stats = answer.data.stats if isinstance(answer.data, decode.Vector) else msgspec.Raw()
-        return Evaluation(
-            kind=_KINDS[type(answer.data)],
-            samples=(*self._samples, *last),
-            evaluated_at_seconds=time.time(),
-            warnings=warnings + tuple(answer.infos or ()),
-            partial=answer.is_partial or any(reports_missing_stores(text) for text in warnings),
-            cost=Cost(seconds=turn.seconds, samples=decode.samples_read(stats)),
-            clock_seconds=first.timestamp_seconds if first is not None else None,
-        )
-
-    async def _grow(self, size_bytes: int) -> None:
-        try:
-            await self._claim.grow(size_bytes)
-        except asyncio.CancelledError:
-            self.has_waited_in_vain = True
-            raise
-        except ResponseTooLarge:
-            # The rest is not read.
-            raise NoAnswer(
-                f"the result is too large: its first {self._read_bytes / MIB:.1f} MiB alone take more than "
-                f"{self._claim.size_bytes_max // MIB} MiB of memory ({len(self._samples)} rows were read). Aggregate in the "
-                "query, or restrict it with matchers, so that it has fewer rows and labels",
-                retryable=False,
-            ) from None
 
 
 async def _indexed(evaluation: Evaluation, plan: Plan) -> Evaluation:
@@ -357,28 +271,3 @@ async def _indexed(evaluation: Evaluation, plan: Plan) -> Evaluation:
     for _ in filled(by_key, evaluation, plan.key_labels):
         await asyncio.sleep(0)
     return msgspec.structs.replace(evaluation, by_key=by_key)
-
-
-def _samples(result: decode.Result) -> tuple[Sample, ...]:
-    match result:
-        case decode.Vector(result=rows):
-            return tuple(_sample(row) for row in rows or ())
-        case decode.Scalar(result=(at_seconds, value)):
-            return (Sample({}, _number(value), at_seconds),)
-    return ()
-
-
-def _sample(row: decode.Row) -> Sample:
-    if row.value is not None:
-        return Sample(row.metric, _number(row.value[1]), row.value[0])
-    if row.histogram is None:
-        raise NoAnswer("the response has a row without a value")
-    # One row without a number must not fail the others; the rule's signal contract says what it means.
-    return Sample(row.metric, math.nan, row.histogram[0], is_histogram=True)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise NoAnswer(f"the response is not Prometheus' JSON: {error}", quotes=True) from error

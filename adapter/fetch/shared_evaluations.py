@@ -18,8 +18,7 @@ from adapter.ports import Evaluator
 from wire.process.single_flight import SingleFlight
 
 _EVALUATION_BYTES: Final = 1_000
-_ROW_BYTES: Final = 560
-"""What an evaluation takes beside its query and rows, and a row with two labels, roughly."""
+"""What an evaluation takes beside its query and rows, roughly."""
 _SENT = telemetry.EVALUATIONS.labels("sent")
 _SHARED = telemetry.EVALUATIONS.labels("shared")
 _FRESH = telemetry.EVALUATIONS.labels("fresh")
@@ -123,4 +122,4 @@ class SharedEvaluations:
 
 
 def _size_bytes(plan: Plan, evaluation: Evaluation) -> int:
-    return _EVALUATION_BYTES + len(plan.query) + _ROW_BYTES * len(evaluation.samples)
+    return _EVALUATION_BYTES + len(plan.query) + evaluation.size_bytes

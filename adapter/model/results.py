@@ -49,13 +49,13 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
     partial: bool = False  # some of the stores behind the backend did not answer
     by_key: Mapping[tuple[str, ...], Sequence[Sample]] = {}
     cost: Cost = Cost()
-    clock_seconds: float | None = None
-    """When it was evaluated by the clock of Prometheus, which need not be right; None: not known, as without rows."""
+    ahead_seconds: float = 0.0
+    """How far the clock that has given the samples their times, which need not be right, is ahead of the monotonic clock of this process.
+    Without rows it is not known, and not needed.
+    """
+    size_bytes: int = 0
+    """What the whole result takes in memory, as it was counted while it was read; 0: nothing was counted."""
 
-    def samples_now(self, now_seconds: float, *, ahead_seconds: float = 0.0) -> float:
-        """`now_seconds` by the clock that has given the samples their times. `ahead_seconds`: how far ahead it is if this does not tell."""
-        if self.clock_seconds is None:
-            return now_seconds + ahead_seconds
-        # Prometheus has read its clock before it evaluated, and `evaluated_at_seconds` is when its response had arrived.
-        sent_at_seconds = self.evaluated_at_seconds - self.cost.seconds
-        return self.clock_seconds + now_seconds - sent_at_seconds
+    def samples_now(self, now_seconds: float) -> float:
+        """The time of the monotonic clock by the clock that has given the samples their times."""
+        return now_seconds + self.ahead_seconds

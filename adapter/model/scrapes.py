@@ -18,6 +18,8 @@ MOVED_SECONDS_MAX: Final = 0.25
 """How far a scrape may be from where it was expected. Prometheus keeps to its interval within milliseconds."""
 TOLERANCE: Final = 0.02
 """Of the numbers of evaluations that are compared."""
+INTERVAL_SECONDS_MIN: Final = 0.001
+"""Durations in the configuration of Prometheus are whole milliseconds."""
 COUNTED_RATIO_MAX: Final = 1.5
 """Between the intervals of two observations, of which the shortest count is 2 and 3 samples."""
 
@@ -30,15 +32,25 @@ class Scrapes(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def observed(
-        cls, *, newest_seconds: float, oldest_seconds: float, count: float, counted_seconds: float
+        cls,
+        *,
+        newest_seconds: float,
+        oldest_seconds: float,
+        count: float,
+        counted_seconds: float,
+        evaluated_seconds: float,
     ) -> Self | None:
-        """From the times of the newest samples of all series, and how many samples one has in `counted_seconds`.
+        """From the times of the newest samples of all series, and how many samples one has in the `counted_seconds` before `evaluated_seconds`.
 
-        None if they are not of one scrape, or if the interval is not known.
+        None if they are not of one scrape, if the interval is not known, or if no server can have scraped then: the numbers are those of a
+        backend, and anything else could not be computed with. Comparisons with NaN are false.
         """
-        if not all(map(math.isfinite, (newest_seconds, oldest_seconds, count))):
+        age_seconds = evaluated_seconds - newest_seconds
+        is_one_scrape = 0 <= newest_seconds - oldest_seconds <= SPREAD_SECONDS_MAX
+        is_counted = -SPREAD_SECONDS_MAX <= age_seconds <= counted_seconds
+        if not (is_one_scrape and is_counted):
             return None
-        if newest_seconds - oldest_seconds > SPREAD_SECONDS_MAX or count < 2:
+        if not 2 <= count <= counted_seconds / INTERVAL_SECONDS_MIN:
             return None
         return cls(newest_seconds=newest_seconds, interval_seconds=counted_seconds / count)
 

@@ -13,6 +13,8 @@ class ObjectValue(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     value_milli: int
     timestamp_seconds: float
+    sampled_seconds: float
+    """The same time by the monotonic clock of this process, so that the age is right after a clock was stepped."""
     substitute: bool = False
     """A 0 that the signal contract put in: it is served, and must never become a last good value."""
 
@@ -23,6 +25,7 @@ class ExternalValue(msgspec.Struct, frozen=True, kw_only=True):
     labels: Mapping[str, str] | None
     value_milli: int
     timestamp_seconds: float
+    sampled_seconds: float  # as of an `ObjectValue`
     substitute: bool = False  # as of an `ObjectValue`
 
 
@@ -39,4 +42,5 @@ class UsageValue(msgspec.Struct, frozen=True, kw_only=True):
     subject: KubeObject
     usage: Mapping[str, Usage]
     timestamp_seconds: float
+    sampled_seconds: float  # as of an `ObjectValue`
     window_seconds: float

@@ -92,10 +92,9 @@ def dated(evaluation: Evaluation, ages: Evaluation, labels: Sequence[str]) -> Ev
         taken = ages.by_key.get(key) if labels else ages.samples
         if not taken:
             return sample
-        at_seconds = taken[-1].value
-        return msgspec.structs.replace(
-            sample, timestamp_seconds=min(at_seconds, sample.timestamp_seconds)
-        )
+        # In this order, NaN is the time of the evaluation.
+        at_seconds = max(0.0, min(sample.timestamp_seconds, taken[-1].value))
+        return msgspec.structs.replace(sample, timestamp_seconds=at_seconds)
 
     return msgspec.structs.replace(evaluation, samples=tuple(map(aged, evaluation.samples)))
 

@@ -35,6 +35,7 @@ from adapter.watching.waiting_limit import WaitingLimit
 from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
 from wire.api.external_metrics import ExternalMetricValueList
 from wire.api.status import StatusError, Unavailable, failure, internal_error
+from wire.process.crashes import Crashes
 from wire.serving.rendering import as_status
 
 PERIOD_SECONDS: Final = 1.1
@@ -64,6 +65,9 @@ PAUSE_SECONDS_MAX: Final = 3.0
 CONFIRMED_SECONDS: Final = 4.5
 """A client uses a response for at most 5 s after the beginning of the last round that has ended, so pauses are shorter if the next round can
 end within that time."""
+
+_ROUND: Final = ("round", "watched metrics")
+"""What may crash, as the log names it."""
 
 log = logging.getLogger(__name__)
 
@@ -148,6 +152,7 @@ class Rounds:
         self._watched: dict[MetricRequest, Watched] = {}
         self._listeners: set[RoundListener] = set()
         self._has_listeners = asyncio.Event()
+        self._crashes = Crashes(telemetry.CRASHES.inc)
 
     def __len__(self) -> int:
         return len(self._watched)
@@ -191,14 +196,18 @@ class Rounds:
         while True:
             await self._has_listeners.wait()
             began_at, busy_before = self._monotonic(), self._busy_seconds()
-            await self.round()
+            due_at = began_at + self._period_seconds
+            try:
+                await self.round()
+                due_at = min(due_at, self._next_samples(began_at + PERIOD_SECONDS_MIN))
+            except Exception as error:
+                # The clients send GETs until a round has ended. The process has everything else to serve.
+                self._crashes.note(*_ROUND, error)
+            else:
+                self._crashes.ended(*_ROUND)
             busy_seconds = self._busy_seconds() - busy_before
             round_seconds = self._monotonic() - began_at
             telemetry.ROUND_SECONDS.observe(round_seconds)
-            due_at = min(
-                began_at + self._period_seconds,
-                self._next_samples(began_at + PERIOD_SECONDS_MIN),
-            )
             left_seconds = due_at - self._monotonic()
             pause_seconds = max(left_seconds, busy_seconds * (1 / BUSY_RATIO - 1))
             await asyncio.sleep(min(_pause_seconds_max(round_seconds), max(0.0, pause_seconds)))
@@ -214,7 +223,9 @@ class Rounds:
         due = iter(
             [each for each in self._watched.values() if each.refused_until_seconds <= now_seconds]
         )
-        await asyncio.gather(*(self._evaluate_all(due) for _ in range(CONCURRENT)))
+        async with asyncio.TaskGroup() as group:
+            for _ in range(CONCURRENT):
+                group.create_task(self._evaluate_all(due))
         for listener in listeners:
             listener.round_ended()
 

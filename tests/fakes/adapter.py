@@ -92,7 +92,6 @@ def vector(*rows: tuple[Mapping[str, str], float], at_seconds: float = 1_000.0) 
     return Evaluation(
         samples=tuple(Sample(labels, value, at_seconds) for labels, value in rows),
         evaluated_at_seconds=at_seconds,
-        clock_seconds=at_seconds if rows else None,
     )
 
 

@@ -8,11 +8,11 @@ import msgspec
 
 
 class Envelope(msgspec.Struct, rename="camel", kw_only=True):
-    """What every response has around its `data`."""
+    """What every response has around its `data`. Some servers write null for what they do not have."""
 
-    status: str
-    error_type: str = ""
-    error: str = ""
+    status: str | None = None
+    error_type: str | None = None
+    error: str | None = None
     warnings: list[str] | None = None
 
 
@@ -20,7 +20,7 @@ class Refusal(msgspec.Struct, rename="camel"):
     """The body of a 400, 422 or 503."""
 
     error: str
-    error_type: str = ""
+    error_type: str | None = None
 
 
 _refusal_decoder = msgspec.json.Decoder(Refusal)

@@ -114,6 +114,7 @@ def answers(prometheus=None, objects=None, catalog=None, now_seconds=1_000.0) ->
             resource_rules=RESOURCE_RULES,
         ),
         now=lambda: now_seconds,
+        monotonic=lambda: now_seconds,
     )
 
 

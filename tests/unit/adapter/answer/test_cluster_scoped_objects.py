@@ -57,6 +57,7 @@ def answers(prometheus, rule, resource=CLASSES) -> Answers:
         mapping=FakeMapping((*CORE_KINDS, CLASS)),
         active=ActiveConfiguration(catalog=FakeCatalog(entries, {})),
         now=lambda: 1_000.0,
+        monotonic=lambda: 1_000.0,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from adapter.answer import ActiveConfiguration, KnownRequest, MetricPaths
-from adapter.answer.last_good_values import LastGood, LastGoodValues, last_good_values
+from adapter.answer.last_good_values import LastGoodValues, last_good_values
 from adapter.answer.metric_paths import PARAMETERS_MAX
 from adapter.model import (
     ExternalValue,
@@ -141,8 +141,8 @@ def test_a_path_that_is_not_served_does_not_exist(path):
 def test_every_autoscaler_finds_its_last_good_value_again():
     values = LastGoodValues[tuple[ExternalValue, ...]](last_good_values(), ())
     for number in range(AUTOSCALERS):
-        values.keep(f"metric {number}", LastGood(rows(number)))
-    found = [values.get(f"metric {number}").values[0].value_milli for number in range(AUTOSCALERS)]
+        values.keep(f"metric {number}", rows(number))
+    found = [values.get(f"metric {number}")[0].value_milli for number in range(AUTOSCALERS)]
     assert found == list(range(AUTOSCALERS))
 
 
@@ -150,8 +150,8 @@ def test_every_autoscaler_finds_the_last_good_values_of_two_pods_again():
     values = LastGoodValues[Mapping[str, ObjectValue]](last_good_values(), {})
     keys = [f"{number:032d}" for number in range(AUTOSCALERS)]
     for key in keys:
-        values.keep(key, LastGood(objects(2)))
-    assert all(len(values.get(key).values) == 2 for key in keys)
+        values.keep(key, objects(2))
+    assert all(len(values.get(key)) == 2 for key in keys)
 
 
 def test_last_good_values_have_one_bound_for_all_and_a_list_counts_with_each_of_its_values():
@@ -159,19 +159,38 @@ def test_last_good_values_have_one_bound_for_all_and_a_list_counts_with_each_of_
     external = LastGoodValues[tuple[ExternalValue, ...]](kept, ())
     custom = LastGoodValues[Mapping[str, ObjectValue]](kept, {})
     for number in range(100):
-        external.keep(f"m{number}", LastGood(rows(*range(100))))
-        custom.keep(f"m{number}", LastGood(objects(100)))
-    assert 20 < len(kept) < 40
+        external.keep(f"m{number}", rows(*range(100)))
+        custom.keep(f"m{number}", objects(100))
+    assert 20 < len(kept) < 60
     assert kept.size_bytes <= 1_000_000
-    assert len(external.get("m99").values) == len(custom.get("m99").values) == 100
-    custom.keep("m99", LastGood(objects(10_000)))
-    assert custom.get("m99").values == {}
+    assert len(external.get("m99")) == len(custom.get("m99")) == 100
+    custom.keep("m99", objects(10_000))
+    assert custom.get("m99") == {}
+
+
+def test_a_last_good_value_counts_with_each_of_its_labels():
+    kept = last_good_values(bytes_max=1_000_000)
+    external = LastGoodValues[tuple[ExternalValue, ...]](kept, ())
+    labels = {f"label_{number}": "x" * 100 for number in range(1_000)}
+    for number in range(100):
+        row = ExternalValue(
+            labels=labels, value_milli=number, timestamp_seconds=1.0, sampled_seconds=1.0
+        )
+        external.keep(f"m{number}", (row,))
+    assert 3 < len(kept) < 6
+    assert kept.size_bytes <= 1_000_000
 
 
 def rows(*milli: int) -> tuple[ExternalValue, ...]:
-    return tuple(ExternalValue(labels=None, value_milli=m, timestamp_seconds=1.0) for m in milli)
+    return tuple(
+        ExternalValue(labels=None, value_milli=m, timestamp_seconds=1.0, sampled_seconds=1.0)
+        for m in milli
+    )
 
 
 def objects(count: int) -> Mapping[str, ObjectValue]:
     names = [f"pod-{number}" for number in range(count)]
-    return {name: ObjectValue(name=name, value_milli=1, timestamp_seconds=1.0) for name in names}
+    return {
+        name: ObjectValue(name=name, value_milli=1, timestamp_seconds=1.0, sampled_seconds=1.0)
+        for name in names
+    }

@@ -54,6 +54,7 @@ def answers(prometheus: FakePrometheus, catalog: FakeCatalog) -> Answers:
         mapping=FakeMapping(),
         active=ActiveConfiguration(catalog=catalog),
         now=lambda: 1_000.0,
+        monotonic=lambda: 1_000.0,
     )
 
 
@@ -79,9 +80,9 @@ async def test_the_last_good_value_is_used_for_as_long_as_the_contract_says():
     requested = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}))
     await requested.custom(custom("web-1"))
     prometheus.answers["q"] = vector(at_seconds=1_050.0)
-    requested._now = lambda: 1_050.0
+    requested._monotonic = lambda: 1_050.0
     assert [item.value for item in (await requested.custom(custom("web-1"))).items] == ["3"]
-    requested._now = lambda: 1_061.0
+    requested._monotonic = lambda: 1_061.0
     assert (await refusal(requested.custom(custom("web-1")))).code == 500
 
 
@@ -105,10 +106,11 @@ async def test_a_source_that_fell_silent_is_stale_although_the_query_still_answe
 
 
 @pytest.mark.parametrize("ahead_seconds", [-300.0, 0.0, 60.0, 3_600.0])
+@pytest.mark.parametrize("stepped_seconds", [-3_600.0, 0.0, 3_600.0])
 @pytest.mark.parametrize(("later_seconds", "code"), [(59.0, 200), (61.0, 500)])
 @pytest.mark.parametrize("kind", ["custom", "external"])
-async def test_the_age_of_a_last_good_value_is_by_the_clock_of_prometheus(
-    kind, later_seconds, code, ahead_seconds
+async def test_a_last_good_value_is_used_for_as_long_whatever_the_clocks_say(
+    kind, later_seconds, code, stepped_seconds, ahead_seconds
 ):
     kept = contract(on_empty=Reaction.LAST, last_for_seconds=60.0)
     on_pods = {"describes": PODS, "object_label": "pod", "namespace_label": "namespace"}
@@ -116,7 +118,7 @@ async def test_the_age_of_a_last_good_value_is_by_the_clock_of_prometheus(
     offer = Offer(NamedRule(path="metrics[0]", name=name, query="q", contract=kept, **more))
     row = {"namespace": "shop", "pod": "web-1"}
     value = vector((row, 3.0), at_seconds=1_000.0 + ahead_seconds)
-    value = msgspec.structs.replace(value, evaluated_at_seconds=1_000.0)
+    value = msgspec.structs.replace(value, ahead_seconds=ahead_seconds)
     prometheus = FakePrometheus({"q": value})
     requested = answers(prometheus, FakeCatalog({REQUESTS: offer}, {"queue": offer}))
 
@@ -126,12 +128,48 @@ async def test_the_age_of_a_last_good_value_is_by_the_clock_of_prometheus(
         return requested.external(external())
 
     await request()
-    prometheus.answers["q"] = vector(at_seconds=1_000.0 + later_seconds)
-    requested._now = lambda: 1_000.0 + later_seconds
+    wall_seconds = 1_000.0 + later_seconds + stepped_seconds
+    prometheus.answers["q"] = vector(at_seconds=wall_seconds)
+    requested._now = lambda: wall_seconds
+    requested._monotonic = lambda: 1_000.0 + later_seconds
     if code == 200:
         assert [item.value for item in (await request()).items] == ["3"]
         return
     assert (await refusal(request())).code == code
+
+
+@pytest.mark.parametrize("stepped_seconds", [-3_600.0, 0.0, 3_600.0])
+async def test_a_last_good_value_is_used_for_as_long_after_the_clock_of_prometheus_was_stepped(
+    stepped_seconds,
+):
+    kept = contract(on_empty=Reaction.LAST, last_for_seconds=60.0)
+    on_pods = {"describes": PODS, "object_label": "pod", "namespace_label": "namespace"}
+    rule = NamedRule(path="metrics[0]", name="requests", query="q", contract=kept, **on_pods)
+    of = {name: {"namespace": "shop", "pod": name} for name in ("web-1", "web-2")}
+    prometheus = FakePrometheus({"q": vector((of["web-1"], 1.0), (of["web-2"], 2.0))})
+    requested = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}))
+    await requested.custom(custom("web-1"))
+    for later_seconds, is_used in ((59.0, True), (61.0, False)):
+        left = vector((of["web-2"], 2.0), at_seconds=1_000.0 + later_seconds + stepped_seconds)
+        prometheus.answers["q"] = msgspec.structs.replace(left, ahead_seconds=stepped_seconds)
+        requested._monotonic = lambda later_seconds=later_seconds: 1_000.0 + later_seconds
+        if is_used:
+            [item] = (await requested.custom(custom("web-1"))).items
+            assert item.value == "1"
+        else:
+            assert (await refusal(requested.custom(custom("web-1")))).code == 500
+
+
+async def test_a_value_of_the_future_is_used_from_now_on_and_no_longer():
+    kept = contract(on_empty=Reaction.LAST, last_for_seconds=60.0)
+    rule = NamedRule(path="metrics[0]", name="queue", query="q", contract=kept)
+    future = vector(({}, 3.0), at_seconds=5_000.0)
+    prometheus = FakePrometheus({"q": future})
+    requested = answers(prometheus, FakeCatalog({}, {"queue": Offer(rule)}))
+    await requested.external(external())
+    prometheus.answers["q"] = vector()
+    requested._monotonic = lambda: 1_061.0
+    assert (await refusal(requested.external(external()))).code == 500
 
 
 @pytest.mark.parametrize("ahead_seconds", [-300.0, 0.0, 60.0, 3_600.0])
@@ -140,13 +178,12 @@ async def test_the_age_of_a_sample_is_by_the_clock_of_prometheus(ahead_seconds, 
     kept = contract(stale_after_seconds=60.0)
     rule = NamedRule(path="metrics[0]", name="queue", query="sum(jobs)", contract=kept)
     taken = 'max by () (timestamp({__name__="jobs"}))'
-    here_seconds = 1_000.0 + ahead_seconds
     value = vector(({}, 7.0), at_seconds=1_000.0)
-    value = msgspec.structs.replace(value, evaluated_at_seconds=here_seconds)
+    value = msgspec.structs.replace(value, ahead_seconds=ahead_seconds)
     ages = vector(({}, 1_000.0 - age_seconds), at_seconds=1_000.0)
     prometheus = FakePrometheus({"sum(jobs)": value, taken: ages})
     requested = answers(prometheus, FakeCatalog({}, {"queue": Offer(rule)}))
-    requested._now = lambda: here_seconds
+    requested._monotonic = lambda: 1_000.0 - ahead_seconds
     if code == 200:
         assert (await requested.external(external())).items
     else:
@@ -250,14 +287,14 @@ async def test_last_good_values_are_kept_by_metric_selector_and_only_while_they_
     requested = answers(prometheus, FakeCatalog({REQUESTS: Offer(rule)}))
     await requested.custom(custom("web-1", selector))
     [(_, key)] = requested._last_custom._kept._kept
-    assert set(requested._last_custom.get(key).values) == {"web-1"}
+    assert set(requested._last_custom.get(key)) == {"web-1"}
     for each in queries:
         await requested.custom(custom("web-1", each))
     assert len(requested._last_custom._kept) == 2
     prometheus.answers[query] = vector(({"pod": "web-2"}, 4.0), at_seconds=1_061.0)
-    requested._now = lambda: 1_061.0
+    requested._monotonic = lambda: 1_061.0
     await requested.custom(custom("web-2", selector))
-    assert set(requested._last_custom.get(key).values) == {"web-2"}
+    assert set(requested._last_custom.get(key)) == {"web-2"}
 
 
 async def test_a_zero_put_in_by_the_contract_is_never_a_last_good_value():
@@ -299,6 +336,7 @@ async def test_a_new_pod_does_not_hide_the_others_when_the_contract_falls_back()
         mapping=FakeMapping(),
         active=ActiveConfiguration(catalog=FakeCatalog({REQUESTS: Offer(rule)})),
         now=lambda: 1_000.0,
+        monotonic=lambda: 1_000.0,
     )
     found = await served.custom(custom("*"))
     assert [(item.described_object.name, item.value) for item in found.items] == [("web-1", "3")]

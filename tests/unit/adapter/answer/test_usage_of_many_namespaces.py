@@ -82,6 +82,7 @@ def answers(usage, *, wide=True):
             wide_plans=WidePlans(usage, freshness=Freshness()) if wide else None,
         ),
         now=lambda: 1_000.0,
+        monotonic=lambda: 1_000.0,
     )
 
 

@@ -76,9 +76,10 @@ def explainer(
         mapping=mapping,
         active=ActiveConfiguration(catalog=catalog, groups=tuple(VERSIONS), wide_plans=wide_plans),
         now=lambda: 1_000.0,
+        monotonic=lambda: 1_000.0,
     )
     paths = MetricPaths(lambda: answers.active)
-    return Explainer(answers, paths, index=prometheus, mapping=mapping, now=lambda: 1_000.0)
+    return Explainer(answers, paths, index=prometheus, mapping=mapping, monotonic=lambda: 1_000.0)
 
 
 async def test_the_explanation_shows_what_is_answered():

@@ -82,7 +82,11 @@ def served(evaluation, query, request, names, *, has_last):
     values, code = None, 200
     try:
         if isinstance(request, ExternalMetricRequest):
-            last = (ExternalValue(labels={}, value_milli=LAST_MILLI, timestamp_seconds=at),)
+            last = (
+                ExternalValue(
+                    labels={}, value_milli=LAST_MILLI, timestamp_seconds=at, sampled_seconds=at
+                ),
+            )
             values = external_values(
                 evaluation,
                 query,
@@ -92,7 +96,11 @@ def served(evaluation, query, request, names, *, has_last):
                 judged=judged.extend,
             )
         else:
-            last = {"a": ObjectValue(name="a", value_milli=LAST_MILLI, timestamp_seconds=at)}
+            last = {
+                "a": ObjectValue(
+                    name="a", value_milli=LAST_MILLI, timestamp_seconds=at, sampled_seconds=at
+                )
+            }
             values = custom_values(
                 evaluation,
                 query,
@@ -229,7 +237,10 @@ def test_of_a_list_with_several_wrong_values_each_has_the_outcome_of_its_finding
     ]
     last = {
         names[each]: ObjectValue(
-            name=names[each], value_milli=LAST_MILLI, timestamp_seconds=NOW - 10.0
+            name=names[each],
+            value_milli=LAST_MILLI,
+            timestamp_seconds=NOW - 10.0,
+            sampled_seconds=NOW - 10.0,
         )
         for each in last_of
         if each < len(names)

@@ -168,7 +168,9 @@ def contract(**changes) -> SignalContract:
     return msgspec.structs.replace(NAMED, **changes)
 
 
-LAST_GOOD = {"a": ObjectValue(name="a", value_milli=7, timestamp_seconds=NOW - 60)}
+LAST_GOOD = {
+    "a": ObjectValue(name="a", value_milli=7, timestamp_seconds=0, sampled_seconds=NOW - 60)
+}
 
 
 def test_zero_gives_every_missing_object_a_zero():
@@ -280,7 +282,11 @@ def test_a_row_may_be_omitted_when_the_contract_says_so():
 
 
 def test_all_last_good_rows_are_used_when_one_row_is_not_a_number():
-    last = (ExternalValue(labels={"queue": "a"}, value_milli=5, timestamp_seconds=NOW - 1),)
+    last = (
+        ExternalValue(
+            labels={"queue": "a"}, value_milli=5, timestamp_seconds=0, sampled_seconds=NOW - 1
+        ),
+    )
     rows = vector(({"queue": "a"}, math.nan), ({"queue": "b"}, 1))
     assert depths_of(rows, contract(on_nan=Reaction.LAST, last_for_seconds=10), last) == [
         ({"queue": "a"}, 5)

@@ -50,7 +50,7 @@ def document(value: object) -> dict[str, object]:
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
-VALUES = (ObjectValue(name="web-0", value_milli=1_500, timestamp_seconds=NOW),)
+VALUES = (ObjectValue(name="web-0", value_milli=1_500, timestamp_seconds=NOW, sampled_seconds=NOW),)
 
 
 def test_the_older_version_says_window_and_selector():
@@ -127,8 +127,10 @@ def test_a_selector_that_cannot_be_repeated_is_an_error_only_where_it_would_be()
 def test_external_rows_keep_their_labels_and_a_scalar_has_null():
     request = ExternalMetricRequest(namespace="shop", metric="depth", selector=labels.EVERYTHING)
     values = [
-        ExternalValue(labels={"queue": "a"}, value_milli=3_000, timestamp_seconds=NOW),
-        ExternalValue(labels=None, value_milli=1, timestamp_seconds=NOW),
+        ExternalValue(
+            labels={"queue": "a"}, value_milli=3_000, timestamp_seconds=NOW, sampled_seconds=NOW
+        ),
+        ExternalValue(labels=None, value_milli=1, timestamp_seconds=NOW, sampled_seconds=NOW),
     ]
     shown = document(render.external_list(request, values, metric_query()))["items"]
     assert [(item["metricLabels"], item["value"]) for item in shown] == [
@@ -144,6 +146,7 @@ def test_usage_is_decimal_for_cpu_and_binary_for_memory(resource):
         subject=KubeObject(name="x", labels={"app": "x"}),
         usage={container: Usage(cpu_milli=250, memory_milli=2 * 1024 * 1000)},
         timestamp_seconds=NOW,
+        sampled_seconds=NOW,
         window_seconds=180,
     )
     shown = document(

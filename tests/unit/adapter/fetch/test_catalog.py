@@ -52,12 +52,13 @@ class RunningCatalog:
 
     def __init__(self, rules, prometheus, mapping=None, **more) -> None:
         self.slept: list[float] = []
-        self.now_seconds = 1_000_000.0
+        self.now_seconds = 1_000.0
+        self.now_unix_seconds = 1_000_000.0
         self._wake = asyncio.Event()
         self._asleep = asyncio.Event()
         self.catalog = DiscoveredCatalog(
             rules, prometheus, mapping or FakeMapping(), TIMES,
-            sleep=self._sleep, now=lambda: self.now_seconds, **more,
+            sleep=self._sleep, now=lambda: self.now_unix_seconds, monotonic=lambda: self.now_seconds, **more,
         )  # fmt: skip
         self.task = asyncio.create_task(self.catalog.run())
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapter.fetch import decode
+from adapter.fetch.json_tokens import WHITE_SPACE_MAX
 from adapter.model import Series
 from wire.prometheus.responses import decode_refusal
 
@@ -35,9 +36,12 @@ elements = st.dictionaries(label_names, values).flatmap(
 )
 
 
-@given(st.lists(elements, max_size=12), st.integers(1, 80))
-def test_series_are_the_same_however_the_answer_is_cut(series, size_bytes):
-    reader = read_in_pieces(series_body(series), size_bytes)
+@given(st.lists(elements, max_size=12), st.integers(1, 80), st.sampled_from([None, 0, 9]))
+def test_series_are_the_same_however_the_answer_is_cut_and_written(series, size_bytes, indent):
+    body = series_body(series)
+    if indent is not None:
+        body = json.dumps(json.loads(body), indent=indent).encode()
+    reader = read_in_pieces(body, size_bytes)
     wanted = {Series(s["__name__"], frozenset(set(s) - {"__name__"})) for s in series}
     assert set(reader.shapes) == wanted
 
@@ -71,18 +75,42 @@ def test_an_endless_response_is_aborted_before_it_fills_the_memory(begins):
         reader.feed(b"x" * 200)
 
 
-def test_a_series_that_does_not_end_is_given_up_long_before_the_limit_of_a_response():
+@pytest.mark.parametrize(
+    ("begins", "filler"),
+    [
+        pytest.param('{"status":"success","data":[{"a":"', "x", id="a label"),
+        pytest.param('{"status": "success", "data": [', "{},", id="series without labels"),
+        pytest.param('{"status":"success","results":[', "{},", id="a list of something else"),
+    ],
+)
+def test_what_cannot_be_divided_is_given_up_after_little_of_it(begins, filler):
+    """A megabyte of series without labels would take 25 in memory."""
     reader = decode.SeriesReader()
-    reader.feed(b'{"status":"success","data":[{"a":"')
-    reader.feed(b"x" * (decode.SERIES_BYTES_MAX - 100))
-    with pytest.raises(ValueError, match="1048576 bytes without the end of a series"):
-        reader.feed(b"x" * 100)
+    reader.feed(begins.encode() + (filler * decode.UNDIVIDED_BYTES_MAX)[: 250 * 1024].encode())
+    with pytest.raises(ValueError, match="262144 bytes without the end of a series"):
+        reader.feed(filler.encode() * 10_000)
 
 
-def test_a_response_that_is_not_written_as_prometheus_writes_it_may_be_larger_than_a_series():
-    series = [{"__name__": "a", "pod": "x" * 1000}] * (decode.SERIES_BYTES_MAX // 1000 + 1)
-    body = json.dumps({"status": "success", "data": series}, indent=1).encode()
-    assert read_in_pieces(body, 100_000).shapes == [Series("a", frozenset({"pod"}))]
+FORMATS = [
+    pytest.param({"separators": (",", ":")}, id="as Prometheus"),
+    pytest.param({}, id="with spaces"),
+    pytest.param({"indent": 4}, id="indented"),
+    pytest.param({"indent": "\t", "separators": (" ,", " : ")}, id="with tabs"),
+]
+
+
+@pytest.mark.parametrize("written", FORMATS)
+def test_of_a_long_list_of_series_little_more_than_a_series_is_held(written):
+    series = [{"__name__": "a", "pod": "x" * 1000}, {"__name__": "b", "job": '"},{"'}] * 1000
+    body = json.dumps({"status": "success", "data": series}, **written).encode()
+    assert len(body) > 4 * decode.UNDIVIDED_BYTES_MAX
+    reader, held = decode.SeriesReader(), 0
+    for start in range(0, len(body), 10_000):
+        reader.feed(body[start : start + 10_000])
+        held = max(held, len(reader._rest))
+    reader.finish()
+    assert reader.shapes == [Series("a", frozenset({"pod"})), Series("b", frozenset({"job"}))]
+    assert held < 12_000
 
 
 BOUNDARY = b'"},{"'
@@ -112,7 +140,8 @@ def test_text_that_looks_like_the_end_of_a_series_is_searched_once(filler):
         reader.feed(body[start : start + 100])
     reader.finish()
     assert reader.shapes == [Series("a", frozenset({"b"}))]
-    assert 0 < held.searched_bytes <= len(body) + 2 * len(BOUNDARY) * (copies + len(pieces))
+    of_each_bytes = 2 * len(BOUNDARY) + 4 * WHITE_SPACE_MAX
+    assert 0 < held.searched_bytes <= len(body) + of_each_bytes * (copies + len(pieces))
 
 
 def test_a_long_list_of_series_is_not_an_endless_response():
@@ -173,11 +202,17 @@ def read_result(body: bytes, size_bytes: int) -> tuple[decode.QueryAnswer, list[
         found += reader.feed(body[begin : begin + size_bytes])
         held = max(held, reader.held_bytes)
     answer = reader.finish()
-    return answer, found + getattr(answer.data, "result", []), held
+    last = answer.data.result if isinstance(answer.data, decode.Vector) else []
+    return answer, found + last, held
 
 
-@given(rows, st.integers(1, 3), st.sampled_from([9_999, decode.ROWS_SLICE_BYTES]), st.booleans())
-def test_a_result_in_pieces_has_the_rows_of_the_whole_in_order(labels, copies, size, is_compact):
+@given(
+    rows,
+    st.integers(1, 3),
+    st.sampled_from([9_999, decode.ROWS_SLICE_BYTES]),
+    st.sampled_from([{"separators": (",", ":")}, {}, {"indent": 1}]),
+)
+def test_a_result_in_pieces_has_the_rows_of_the_whole_in_order(labels, copies, size, written):
     """Long enough to be divided, by a label that fills half a slice; also if it is not written as Prometheus writes it."""
     filler = {"filler": "x" * (decode.ROWS_SLICE_BYTES // 2)}
     result = [
@@ -189,14 +224,13 @@ def test_a_result_in_pieces_has_the_rows_of_the_whole_in_order(labels, copies, s
         "data": {"resultType": "vector", "result": result},
         "warnings": ['a },{"metric":{ in a warning'],
     }
-    body = json.dumps(document, separators=(",", ":") if is_compact else None).encode()
+    body = json.dumps(document, **written).encode()
     answer, found, held = read_result(body, size)
     assert [(row.metric, list(row.value)) for row in found] == [
         (row["metric"], row["value"]) for row in result
     ]
     assert answer.warnings == document["warnings"]
-    if is_compact:
-        assert held < 3 * decode.ROWS_SLICE_BYTES
+    assert held < 3 * decode.ROWS_SLICE_BYTES
 
 
 @pytest.mark.deviation("large-results")

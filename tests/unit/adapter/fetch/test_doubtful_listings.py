@@ -115,10 +115,15 @@ async def test_a_listing_that_is_not_complete_fails_and_drops_nothing(running):
 
 
 @pytest.mark.deviation("doubtful-listings")
-async def test_a_series_that_incomplete_listings_have_lacked_for_an_hour_is_dropped(running):
+@pytest.mark.parametrize("stepped_seconds", [-86_400.0, 0.0, 86_400.0])
+async def test_a_series_that_incomplete_listings_have_lacked_for_an_hour_is_dropped(
+    running, stepped_seconds
+):
+    """Also if the wall clock is stepped within that hour."""
     missing = SeriesIncomplete(backend="a", match="requests", why="no store", series=[ERRORS])
     both = ["errors", "requests"]
     assert (await listed(running, missing))[0] == both
+    running.now_unix_seconds += stepped_seconds
     running.now_seconds += 3599.0
     assert (await listed(running, DOWN))[0] == both
     assert (await listed(running, missing))[0] == both

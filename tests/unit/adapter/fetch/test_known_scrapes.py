@@ -211,3 +211,44 @@ def test_the_plans_that_were_evaluated_last_are_kept():
     scrapes.next_visible(100.0)
     scrapes.evaluated(plans[-1], result, sent_seconds=100.0)
     assert (plans[0] in scrapes._known, plans[1] in scrapes._known) == (True, False)
+
+
+class ImplausiblePrometheus(ScrapedPrometheus):
+    """Its samples are of times that no server can have scraped at."""
+
+    def __init__(self, newest_seconds, count):
+        super().__init__()
+        self.newest_seconds, self.count = list(newest_seconds), count
+
+    async def evaluate(self, plan, sending=FOR_AUTOSCALER):
+        found = await super().evaluate(plan, sending)
+        if plan == WIDE:
+            return found
+        newest_seconds = self.newest_seconds.pop(0)
+        values = {NEWEST: newest_seconds, OLDEST: newest_seconds, COUNT: self.count}
+        now_seconds = found.evaluated_at_seconds
+        rows = tuple(Sample({OF: of}, each, now_seconds) for of, each in values.items())
+        return msgspec.structs.replace(found, samples=rows)
+
+
+@pytest.mark.parametrize(
+    ("newest_seconds", "count"),
+    [
+        pytest.param((-1.7e308, -1.0e308), 1920.0, id="infinitely many intervals ago"),
+        pytest.param((AHEAD_SECONDS, AHEAD_SECONDS + 60), 1.7e308, id="without a pause"),
+    ],
+)
+def test_scrapes_at_times_that_no_server_can_have_are_not_learned(newest_seconds, count):
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        prometheus = ImplausiblePrometheus(newest_seconds, count)
+        scrapes = KnownScrapes(prometheus, monotonic=loop.time)
+        shared = SharedEvaluations(
+            prometheus, freshness=Freshness(), scrapes=scrapes, monotonic=loop.time
+        )
+        while loop.time() < LEARNED_SECONDS:
+            await shared.evaluate(WIDE)
+            await virtual_time.passes(0.5)
+        return scrapes.of(WIDE), scrapes.next_visible(loop.time())
+
+    assert virtual_time.run(scenario()) == (None, float("inf"))

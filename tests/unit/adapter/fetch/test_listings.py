@@ -1,10 +1,15 @@
 """Lists of series: how many at once, and that queries do not wait for them."""
 
 import asyncio
+import tracemalloc
 
+import pytest
+
+from adapter.fetch import decode
 from adapter.fetch.prometheus import LISTINGS_MAX
 from adapter.model import Lane, Plan
-from tests.unit.adapter.fetch.canned import answer, vector
+from adapter.ports import QueryFailed
+from tests.unit.adapter.fetch.canned import answer, raw, vector
 
 
 async def test_a_query_does_not_wait_for_lists_of_series(server, connect):
@@ -55,3 +60,75 @@ async def test_only_large_answers_are_compressed(server, connect):
         "identity",
         "gzip",
     ]
+
+
+def listed(names, labels):
+    """The response with a series for each name, with these labels."""
+    each = (b'{"__name__":"%s",%s}' % (name, labels(number)) for number, name in enumerate(names))
+    return raw(b'{"status":"success","data":[' + b",".join(each) + b"]}")
+
+
+DISTINCT_NAMES = [b"requests_%d_total" % number for number in range(20_000)]
+
+
+@pytest.mark.deviation("distinct-series")
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        pytest.param(DISTINCT_NAMES, lambda _: b'"pod":"a"', id="names"),
+        pytest.param([b"up"] * 10_000, lambda number: b'"label_%d":""' % number, id="label names"),
+        pytest.param(
+            [b"up"] * 2_000,
+            lambda number: b",".join(b'"label_%d_%d":""' % (number, each) for each in range(40)),
+            id="sets of label names",
+        ),
+        pytest.param(
+            [b"%d" % number + b"x" * 10_000 for number in range(500)],
+            lambda _: b'"pod":"a"',
+            id="long names",
+        ),
+    ],
+)
+async def test_a_selector_that_lists_very_many_distinct_series_fails_before_they_fill_the_memory(
+    server, connect, monkeypatch, names, labels
+):
+    server.says = listed(names, labels)
+    monkeypatch.setattr("adapter.fetch.prometheus.SERIES_BYTES_MAX", 1024 * 1024)
+    tracemalloc.start()
+    try:
+        with pytest.raises(
+            QueryFailed, match=r"match_this.*more than 1 MiB.*seriesQuery.*matchers"
+        ) as failed:
+            await connect().series(match="match_this", max_age_seconds=60)
+        taken_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert not failed.value.retryable
+    assert taken_bytes < 4 * 1024 * 1024
+
+
+def test_the_memory_of_distinct_series_is_estimated_as_it_is():
+    def taken(count, labels):
+        body = listed(DISTINCT_NAMES[:count], labels).partition(b"\r\n\r\n")[2]
+        reader = decode.SeriesReader()
+        tracemalloc.start()
+        try:
+            reader.feed(body)
+            reader.finish()
+            return tracemalloc.get_traced_memory()[0], reader.size_bytes
+        finally:
+            tracemalloc.stop()
+
+    for labels in (
+        lambda _: b'"pod":"a"',
+        lambda number: b'"label_%d":""' % number,
+        lambda number: b",".join(b'"label_%d_%d":""' % (number, each) for each in range(40)),
+    ):
+        taken_bytes, estimated_bytes = taken(1_000, labels)
+        assert taken_bytes <= estimated_bytes <= 2 * taken_bytes
+
+
+async def test_series_that_are_listed_many_times_are_counted_once(server, connect, monkeypatch):
+    server.says = listed([b"up"] * 50_000, lambda number: b'"pod":"web-%d"' % number)
+    monkeypatch.setattr("adapter.fetch.prometheus.SERIES_BYTES_MAX", 10_000)
+    assert len(await connect().series(match="up", max_age_seconds=60)) == 1

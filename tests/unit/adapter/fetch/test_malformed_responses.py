@@ -15,6 +15,7 @@ PLAN = Plan("up")
 DEEP = b"[" * 3_000 + b"]" * 3_000
 ROW = b'{"metric":{},"value":[1,"2"]}'
 NOT_A_NUMBER = b'{"metric":{},"value":[1,"abc"]}'
+NO_DATE = b'{"metric":{},"value":[1e300,"2"]}'
 
 
 def vector(*rows: bytes, stats: bytes = b"{}") -> bytes:
@@ -38,6 +39,10 @@ def vector(*rows: bytes, stats: bytes = b"{}") -> bytes:
             b'{"status":"success","data":{"resultType":"scalar","result":[1,"abc"]}}',
             "'abc'",
             id="no number as a scalar",
+        ),
+        pytest.param(vector(ROW, NO_DATE), "float", id="a time that is no date"),
+        pytest.param(
+            vector(b'{"metric":{},"histogram":[-1e300,{}]}'), "float", id="that of a histogram"
         ),
     ],
 )
@@ -70,8 +75,16 @@ async def test_a_deep_list_of_series_is_a_failure(server, connect, body):
         await client.label_sets(match="up", max_age_seconds=60)
 
 
-def test_statistics_that_are_nested_too_deeply_say_nothing():
-    assert decode.samples_read(msgspec.Raw(b'{"x":' + DEEP + b"}")) is None
+@pytest.mark.parametrize(
+    "stats",
+    [
+        pytest.param(b'{"x":' + DEEP + b"}", id="nested too deeply"),
+        pytest.param(b'{"samples":{"totalQueryableSamples":' + b"9" * 400 + b"}}", id="no float"),
+        pytest.param(b'{"samples":{"totalQueryableSamples":-1}}', id="fewer than none"),
+    ],
+)
+def test_statistics_that_no_prometheus_sends_say_nothing(stats):
+    assert decode.samples_read(msgspec.Raw(stats)) is None
 
 
 async def test_a_deep_response_to_a_command_is_its_failure(server):

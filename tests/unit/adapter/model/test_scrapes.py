@@ -5,12 +5,13 @@ import pytest
 from adapter.model.scrapes import Scrapes
 
 
-def observed(newest_seconds, *, count=8, oldest_seconds=None):
+def observed(newest_seconds, *, count=8, oldest_seconds=None, evaluated_seconds=None):
     return Scrapes.observed(
         newest_seconds=newest_seconds,
         oldest_seconds=newest_seconds if oldest_seconds is None else oldest_seconds,
         count=count,
         counted_seconds=120,
+        evaluated_seconds=newest_seconds if evaluated_seconds is None else evaluated_seconds,
     )
 
 
@@ -29,6 +30,32 @@ def observed(newest_seconds, *, count=8, oldest_seconds=None):
 def test_samples_of_one_scrape_say_how_often_it_is_made(oldest_seconds, count, interval_seconds):
     found = observed(100.0, count=count, oldest_seconds=oldest_seconds)
     assert (found and found.interval_seconds) == interval_seconds
+
+
+@pytest.mark.parametrize(
+    ("newest_seconds", "count", "is_plausible"),
+    [
+        pytest.param(100.0, 8, True, id="a scrape of just now"),
+        pytest.param(-15.0, 8, True, id="nearly two minutes ago"),
+        pytest.param(-21.0, 8, False, id="before everything that was counted"),
+        pytest.param(100.4, 8, True, id="rounded up"),
+        pytest.param(101.0, 8, False, id="in the future"),
+        pytest.param(-1.7e308, 8, False, id="longer ago than time is old"),
+        pytest.param(1.7e308, 8, False, id="never"),
+        pytest.param(float("inf"), 8, False, id="an infinite time"),
+        pytest.param(float("nan"), 8, False, id="no time"),
+        pytest.param(100.0, 120_000, True, id="the shortest interval of Prometheus"),
+        pytest.param(100.0, 120_001, False, id="shorter than a millisecond"),
+        pytest.param(100.0, 1.7e308, False, id="no interval at all"),
+        pytest.param(100.0, float("inf"), False, id="infinitely many samples"),
+        pytest.param(100.0, -8, False, id="fewer than no samples"),
+    ],
+)
+def test_scrapes_that_prometheus_cannot_have_made_are_not_known(
+    newest_seconds, count, is_plausible
+):
+    found = observed(newest_seconds, count=count, evaluated_seconds=100.0)
+    assert (found is not None) == is_plausible
 
 
 @pytest.mark.parametrize(

@@ -93,3 +93,15 @@ def test_each_row_is_as_old_as_what_is_known_of_it_and_never_younger_than_its_ev
     found = dated(rows, indexed(ages, ("pod",)), ("pod",))
     assert [sample.timestamp_seconds for sample in found.samples] == [40.0, 100.0, 100.0]
     assert [sample.value for sample in found.samples] == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("newest_seconds", "taken_seconds"),
+    [(float("nan"), 100.0), (float("inf"), 100.0), (float("-inf"), 0.0), (-1.7e308, 0.0)],
+)
+def test_the_time_of_a_row_is_a_date_whatever_the_query_for_ages_yields(
+    newest_seconds, taken_seconds
+):
+    rows, ages = vector(({}, 1.0), at_seconds=100.0), vector(({}, newest_seconds), at_seconds=100.0)
+    [found] = dated(rows, ages, ()).samples
+    assert found.timestamp_seconds == taken_seconds

@@ -158,7 +158,7 @@ metrics:
 async def kept(activator, backends, answers, server):
     """Everything that is kept of a backend: a result, a wide query, a listing and a last good value."""
     answers._evaluator = SharedEvaluations(backends, freshness=Freshness.always(60.0))
-    answers._now = lambda: 1001.0
+    answers._monotonic = lambda: 1001.0
     activator._new_wide_plans = lambda: WidePlans(
         answers._evaluator, freshness=Freshness.always(60.0)
     )

@@ -58,6 +58,7 @@ def prepared(groups: tuple[str, ...] = GROUPS) -> Answers:
         mapping=FakeMapping(),
         active=ActiveConfiguration(catalog=catalog, groups=groups, resource_rules=RESOURCE_RULES),
         now=lambda: 1_000.0,
+        monotonic=lambda: 1_000.0,
     )
 
 
