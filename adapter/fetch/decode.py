@@ -4,12 +4,12 @@ https://prometheus.io/docs/prometheus/latest/querying/api/ ; Thanos, Mimir and V
 add fields of their own, which are skipped.
 """
 
-import codecs
 from typing import Any, TypeVar
 
 import msgspec
 
 from adapter.model import Series
+from wire.api.readable_json import REPLACED_BYTES
 from wire.prometheus.responses import Envelope
 
 T = TypeVar("T")
@@ -108,22 +108,12 @@ SERIES_BYTES_MAX = 1024 * 1024
 """What has no boundary for so long is not a list of series."""
 
 
-def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """Go replaces each byte that is not part of UTF-8, Python a sequence of them."""
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    return "\ufffd" * (error.end - error.start), error.end
-
-
-codecs.register_error("loadline.each-byte", _replaced)
-
-
 def _decoded(decoder: msgspec.json.Decoder[T], text: bytes | bytearray) -> T:
     """Bytes that are not UTF-8, which labels may contain, are replaced as by Go's encoding/json."""
     try:
         return decoder.decode(text)
     except UnicodeDecodeError:
-        return decoder.decode(text.decode("utf-8", "loadline.each-byte"))
+        return decoder.decode(text.decode("utf-8", REPLACED_BYTES))
 
 
 def samples_read(stats: msgspec.Raw) -> int | None:

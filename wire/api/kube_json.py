@@ -10,6 +10,7 @@ msgspec refuses it unless the type says `None`. One rule for every document that
 | a field whose type admits `None` | `None` |
 | `null` as the whole document | an error |
 | a number where the type is `TextOfNumber` | its text in the document, with all of its digits |
+| what msgspec cannot even skip, such as 1,000 levels of lists | as in `wire.api.readable_json` |
 
 A document without them costs nothing extra: they are looked for only after msgspec has refused it.
 """
@@ -18,6 +19,8 @@ from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import inspect
+
+from wire.api.readable_json import readable
 
 T = TypeVar("T")
 
@@ -29,24 +32,32 @@ TextOfNumber = Annotated[str, msgspec.Meta(extra=_OR_NUMBER)]
 def decode(body: bytes | msgspec.Raw, as_type: type[T]) -> T:
     """The document as that type. Raises `msgspec.DecodeError` and nothing else, whatever the bytes are."""
     try:
+        return _decoded(body, as_type)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return _decoded(readable(bytes(body)), as_type)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
+def _decoded(body: bytes | msgspec.Raw, as_type: type[T]) -> T:
+    try:
         return _decoder(as_type).decode(body)
     except msgspec.ValidationError as refused:
         return _decoded_as_go(body, as_type, refused)
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise msgspec.DecodeError(str(error)) from error
 
 
 def _decoded_as_go(
     body: bytes | msgspec.Raw, as_type: type[T], refused: msgspec.ValidationError
 ) -> T:
-    try:
-        document = _untyped.decode(body)
-        cleaned = _as_go(document, inspect.type_info(as_type))
-        if cleaned == document:
-            raise refused
-        return _decoder(as_type).decode(msgspec.json.encode(cleaned, enc_hook=_literal))
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise msgspec.DecodeError(str(error)) from error
+    document = _untyped.decode(body)
+    cleaned = _as_go(document, inspect.type_info(as_type))
+    if cleaned == document:
+        raise refused
+    return _decoder(as_type).decode(msgspec.json.encode(cleaned, enc_hook=_literal))
 
 
 def _decoder(as_type: type[T]) -> msgspec.json.Decoder[T]:
