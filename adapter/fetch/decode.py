@@ -4,7 +4,6 @@ https://prometheus.io/docs/prometheus/latest/querying/api/ ; Thanos, Mimir and V
 add fields of their own, which are skipped. What is null or missing is read as by Go's encoding/json, with which prometheus-adapter reads it.
 """
 
-import codecs
 import re
 from typing import Annotated, Final, TypeVar
 
@@ -12,6 +11,7 @@ import msgspec
 
 from adapter.fetch.json_tokens import Tokens, cut
 from adapter.model import Series
+from wire.api.readable_json import REPLACED_BYTES
 from wire.prometheus.responses import Envelope
 
 T = TypeVar("T")
@@ -121,22 +121,12 @@ _BACKSLASH = ord("\\")
 _AFTER_A_STRING = b',}: \t\r\n"'
 
 
-def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """Go replaces each byte that is not part of UTF-8, Python a sequence of them."""
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    return "\ufffd" * (error.end - error.start), error.end
-
-
-codecs.register_error("loadline.each-byte", _replaced)
-
-
 def _decoded(decoder: msgspec.json.Decoder[T], text: bytes | bytearray) -> T:
     """Bytes that are not UTF-8, which labels may contain, are replaced as by encoding/json."""
     try:
         return _with_null_labels(decoder, text)
     except UnicodeDecodeError:
-        return _with_null_labels(decoder, text.decode("utf-8", "loadline.each-byte"))
+        return _with_null_labels(decoder, text.decode("utf-8", REPLACED_BYTES))
 
 
 def _with_null_labels(decoder: msgspec.json.Decoder[T], text: bytes | bytearray | str) -> T:

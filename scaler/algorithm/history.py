@@ -68,8 +68,8 @@ def stored_state(memory: AnyMemory, extension: Extension[Any, Any]) -> Any:
         return None
     try:
         return msgspec.json.decode(raw, type=extension.state_type)
-    except msgspec.DecodeError:
-        # Another version's: the extension starts as with a new autoscaler.
+    except (msgspec.DecodeError, RecursionError):
+        # Another version's, or a user's: the extension starts as with a new autoscaler.
         return None
 
 

@@ -10,6 +10,7 @@ msgspec refuses it unless the type says `None`. One rule for every document that
 | a field whose type admits `None` | `None` |
 | `null` as the whole document | an error |
 | a number where the type is `TextOfNumber` | its text in the document, with all of its digits |
+| what msgspec cannot even skip, such as 1,000 levels of lists | as in `wire.api.readable_json` |
 
 A document without them costs nothing extra: they are looked for only after msgspec has refused it, and only in
 those items of a list that it refuses.
@@ -22,6 +23,8 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from msgspec import inspect
 
+from wire.api.readable_json import readable
+
 T = TypeVar("T")
 
 _OR_NUMBER: Final = {"or": "number"}
@@ -32,11 +35,22 @@ TextOfNumber = Annotated[str, msgspec.Meta(extra=_OR_NUMBER)]
 def decode(body: bytes | msgspec.Raw, as_type: type[T]) -> T:
     """The document as that type. Raises `msgspec.DecodeError` and nothing else, whatever the bytes are."""
     try:
+        return _decoded(body, as_type)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return _decoded(readable(bytes(body)), as_type)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
+def _decoded(body: bytes | msgspec.Raw, as_type: type[T]) -> T:
+    try:
         return _decoder(as_type).decode(body)
     except msgspec.ValidationError as refused:
         return _decoded_as_go(body, as_type, refused)
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise msgspec.DecodeError(str(error)) from error
 
 
 def split(body: bytes, part_bytes: int) -> Iterator[bytes]:
@@ -67,14 +81,11 @@ def split(body: bytes, part_bytes: int) -> Iterator[bytes]:
 def _decoded_as_go(
     body: bytes | msgspec.Raw, as_type: type[T], refused: msgspec.ValidationError
 ) -> T:
-    try:
-        document = _whole.decode(body)
-        cleaned = _as_go(document, _kind(as_type))
-        if cleaned is document:
-            raise refused
-        return _decoder(as_type).decode(cleaned)
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise msgspec.DecodeError(str(error)) from error
+    document = _whole.decode(body)
+    cleaned = _as_go(document, _kind(as_type))
+    if cleaned is document:
+        raise refused
+    return _decoder(as_type).decode(cleaned)
 
 
 def _kind(as_type: type[Any]) -> inspect.Type:

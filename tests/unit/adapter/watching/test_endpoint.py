@@ -250,10 +250,13 @@ def ended(reason):
     return REGISTRY.get_sample_value("loadline_adapter_streams_ended_total", labels) or 0
 
 
-async def test_a_client_that_does_not_follow_the_protocol_is_disconnected(adapter):
+@pytest.mark.parametrize(
+    "message", [b"not JSON", b'{"now":1,"x":' + b"[" * 2_000 + b"]" * 2_000 + b"}"]
+)
+async def test_a_client_that_does_not_follow_the_protocol_is_disconnected(adapter, message):
     before = ended("protocol")
     async with adapter.client() as client:
-        await client.socket.send_bytes(b"not JSON")
+        await client.socket.send_bytes(message)
         message = await client.socket.receive(timeout=DEADLINE_SECONDS)
         assert message.type is aiohttp.WSMsgType.CLOSE
     assert ended("protocol") == before + 1

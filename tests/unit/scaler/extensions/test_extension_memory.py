@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.algorithm.history import history_of, state_of
-from scaler.algorithm.memory import Memory
+from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.restart import restores_alike
 from scaler.api.autoscaler import AutoscalerStatus
+from scaler.api.history import History
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.status import status_body, stored_memory
 from scaler.extensions import EXTENSIONS
@@ -138,3 +139,15 @@ def test_an_age_differs_by_no_more_than_the_clocks(age_seconds, ahead_seconds):
 )
 def test_the_status_is_written_when_a_restart_would_forget_something(stored, now, alike):
     assert restores_alike(stored, now, EXTENSIONS) is alike
+
+
+DEEP = b"[" * 9_000 + b"]" * 9_000
+
+
+@pytest.mark.parametrize("stored", [b'"seven"', b'{"x":' + DEEP + b"}", b'[{"x":' + DEEP + b"}]"])
+def test_a_state_that_cannot_be_read_is_none(stored):
+    """The status of a LoadAutoscaler has what its users write there."""
+    for extension in EXTENSIONS:
+        if extension.stored_as and not extension.stored_beside:
+            history = History(extensions={extension.stored_as: msgspec.Raw(stored)})
+            assert state_of(StoredMemory(history=history), extension, NOW) is None

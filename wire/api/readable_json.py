@@ -1,0 +1,69 @@
+"""PURE: JSON that Go's encoding/json reads and msgspec refuses, in a form that msgspec reads.
+
+| JSON | becomes |
+|---|---|
+| a list or an object on a level below `LEVELS_MAX` | `null`. Go reads 10,000 levels, msgspec as many as Python's stack has, about 1,000 |
+| half of a surrogate pair, such as `\\ud800` | U+FFFD, as in Go |
+| bytes that are not UTF-8 | U+FFFD for each, as in Go |
+
+msgspec refuses the whole document for them, also within a part that it skips. kube-apiserver passes the content of `managedFields` on as a user
+has written it, so one object could make all lists and watches of its kind unreadable. No field that is read is on such a level.
+"""
+
+import codecs
+import re
+from typing import Final
+
+LEVELS_MAX: Final = 200
+REPLACED_BYTES: Final = "loadline.each-byte"
+"""An error handler of `bytes.decode`."""
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    """Go replaces each byte that is not part of UTF-8, Python a sequence of them."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return "\ufffd" * (error.end - error.start), error.end
+
+
+codecs.register_error(REPLACED_BYTES, _replaced)
+
+# Up to the next bracket that is not in a string, or to the end. It matches everywhere, also in what is not JSON: the time is linear.
+_TO_BRACKET: Final = re.compile(
+    rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+"?)*+([\[\]{}]|\Z)', re.DOTALL
+)
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE: Final = re.compile(
+    rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-fA-F]..)|.)", re.DOTALL
+)
+
+
+def readable(body: bytes, *, levels_max: int = LEVELS_MAX) -> bytes:
+    """The document in that form. What is not JSON may become anything that is not JSON either, or JSON."""
+    text = body.decode("utf-8", REPLACED_BYTES).encode()
+    if _SURROGATE.search(text):
+        text = _ESCAPE.sub(_with_whole_pairs, text)
+    return _shallow(text, levels_max)
+
+
+def _with_whole_pairs(escape: re.Match[bytes]) -> bytes:
+    return rb"\ufffd" if escape["half"] else escape[0]
+
+
+def _shallow(body: bytes, levels_max: int) -> bytes:
+    """A value that is nested deeper is `null`. Without recursion, as nothing limits the levels."""
+    kept: list[bytes] = []
+    level = begin = 0
+    for match in _TO_BRACKET.finditer(body):
+        bracket = match[1]
+        if bracket in (b"{", b"["):
+            level += 1
+            if level == levels_max + 1:
+                kept += (body[begin : match.end() - 1], b"null")
+        elif bracket:
+            if level == levels_max + 1:
+                begin = match.end()
+            level -= 1
+    if level <= levels_max:
+        kept.append(body[begin:])
+    return b"".join(kept)
