@@ -176,7 +176,9 @@ async def test_a_conflict_is_retried_unchanged_when_the_newer_version_cannot_be_
             id="forbidden",
         ),
         pytest.param(
-            failure(429, "busy"), RescaleFailed("busy", may_be_applied=False), id="too many requests"
+            failure(429, "busy"),
+            RescaleFailed("busy", may_be_applied=False),
+            id="too many requests",
         ),
         pytest.param(
             failure(500, "broken"),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from scaler.algorithm.decision import NotNeeded
 from scaler.algorithm.memory import Memory
-from scaler.algorithm.readings import ExternalValues, MetricFailed
+from scaler.algorithm.readings import ExternalValues, MetricFailed, PodSamples
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
@@ -191,3 +191,37 @@ def test_with_its_share_of_the_new_replicas_the_hottest_is_at_its_target(canary,
     assert found is not None
     share = min(found, 100) * canary / replicas
     assert usage * canary / share <= 700 + 1e-6 or found == 100
+
+
+class Counted(dict):
+    """Samples, and how often all of them are gone through."""
+
+    passes = 0
+
+    def items(self):
+        self.passes += 1
+        return super().items()
+
+
+def passes_with(revisions):
+    of = replaced(
+        spec(of_pods(average("1"))), pod_readiness=PodReadiness(rollout="HottestRevision")
+    )
+    target_pods = tuple(
+        of_revision(f"r{each}", f"web-{each}", created_seconds_ago=9_000)
+        for each in range(revisions)
+    )
+    names = [each.metadata.name for each in target_pods]
+    by_pod = Counted(samples(dict.fromkeys(names, 1_000)).by_pod)
+    decided(
+        observed(of, replicas=revisions),
+        (PodSamples(by_pod),),
+        memory=Memory(recommendations=()),
+        settings=LA,
+        target_pods=target_pods,
+    )
+    return by_pod.passes
+
+
+def test_more_revisions_do_not_need_more_passes_through_all_samples():
+    assert passes_with(20) == passes_with(2)
