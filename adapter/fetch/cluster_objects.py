@@ -25,7 +25,7 @@ from wire.api import kube_json
 from wire.api.labels import Selector
 from wire.api.status import StatusError, Unavailable
 from wire.kube.cache import PAGE_SIZE, WatchCache
-from wire.kube.list_and_watch import pages
+from wire.kube.list_and_watch import OBJECTS_MAX, pages
 from wire.kube.mapping import Resource
 from wire.kube.metadata_only import METADATA_LIST, PartialObject
 from wire.kube.requests import Watcher
@@ -43,6 +43,8 @@ the copy, roughly. A client that invents namespaces and selectors cannot fill th
 
 LISTS_MAX = 10
 """LISTs in flight at once where the cluster as a whole cannot be listed."""
+LIST_SECONDS = 60.0
+"""How long such a LIST may take. No client waits for longer, and another one could have its place."""
 LIST_FRESH_SECONDS = 1.0
 """How long such a LIST serves equal requests, as with the evaluations of queries."""
 
@@ -193,8 +195,16 @@ class WatchedObjects:
     async def _pages(self, path: str, selectors: dict[str, str]) -> Sequence[PartialObject]:
         found: list[PartialObject] = []
         get = partial(self._client.get, path, accept=METADATA_LIST)
-        async for page in pages(get, selectors, PAGE_SIZE):
-            found += (kube_json.decode(each, PartialObject) for each in page.items)
+        read_pages = 0
+        try:
+            async with asyncio.timeout(LIST_SECONDS):
+                async for page in pages(path, get, selectors, PAGE_SIZE, objects_max=OBJECTS_MAX):
+                    found += (kube_json.decode(each, PartialObject) for each in page.items)
+                    read_pages += 1
+        except TimeoutError as error:
+            raise Unavailable(
+                f"the list of {path} did not end within {LIST_SECONDS:g} s: {len(found)} objects were read in {read_pages} pages"
+            ) from error
         return found
 
 

@@ -8,17 +8,12 @@ from kubectl_loadline.cluster.autoscaler_name import KINDS
 from kubectl_loadline.status.row import Row, row_of
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
-from wire.api.meta import ListMeta
-from wire.api.status import StatusError
-from wire.kube.client import decoded
+from wire.api import kube_json
+from wire.api.status import StatusError, Unavailable
+from wire.kube.list_and_watch import pages
 from wire.kube.requests import Reader
 
 PAGE_SIZE = 500
-
-
-class _List(msgspec.Struct, frozen=True):
-    metadata: ListMeta = ListMeta()
-    items: tuple[Autoscaler, ...] = ()
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,11 +58,12 @@ async def listed(client: Reader, namespace: str, *, label_selector: str = "") ->
 async def _objects(
     client: Reader, path: str, selectors: Mapping[str, str]
 ) -> AsyncIterator[Autoscaler]:
-    params = {"limit": str(PAGE_SIZE), **selectors}
-    while True:
-        page = decoded(await client.get(path, params), _List, what="list of autoscalers")
-        for each in page.items:
-            yield each
-        if not page.metadata.continue_:
-            return
-        params["continue"] = page.metadata.continue_
+    async def get(params: Mapping[str, str]) -> bytes:
+        return await client.get(path, params)
+
+    try:
+        async for page in pages(path, get, selectors, PAGE_SIZE):
+            for each in page.items:
+                yield kube_json.decode(each, Autoscaler)
+    except msgspec.DecodeError as error:
+        raise Unavailable(f"the response is not a valid list of autoscalers: {error}") from error

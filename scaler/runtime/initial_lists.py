@@ -234,7 +234,7 @@ class InitialLists:
             return await self._kube.get(path, params)
 
         try:
-            async for page in pages(get, {}, PAGE_SIZE):
+            async for page in pages(path, get, {}, PAGE_SIZE):
                 for raw in page.items:
                     try:
                         keep(raw)

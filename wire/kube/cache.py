@@ -22,6 +22,7 @@ import msgspec
 from wire.api import kube_json
 from wire.api.status import StatusError, Unavailable, from_response
 from wire.kube.list_and_watch import (
+    OBJECTS_MAX,
     Bookmark,
     Expired,
     WatchEvent,
@@ -41,8 +42,6 @@ from wire.process.first_of import first_of
 from wire.process.problem_log import ProblemLog
 
 PAGE_SIZE = 500
-# A server that pages without end must not fill the memory.
-OBJECTS_MAX = 1_000_000
 # client-go spreads the ends of its watches over five to ten minutes.
 WATCH_SECONDS = 300.0
 # A watch that ends sooner and without an event counts as a failure, or the next would follow without a pause.
@@ -277,11 +276,11 @@ class WatchCache(ListProgress, Generic[T]):
         """Every object, page by page, and the resourceVersion of the whole."""
         found: Named[T] = {}
         count, version = 0, ""
-        async for page in pages(self._page, self._params, page_size):
+        async for page in pages(
+            self.path, self._page, self._params, page_size, objects_max=self._objects_max
+        ):
             version = page.metadata.resource_version
-            count += max(1, len(page.items))  # a page may be empty and still not the last one
-            if count > self._objects_max:
-                raise Unavailable(f"{self.path} has more than {self._objects_max} objects")
+            count += len(page.items)
             for raw in page.items:
                 if self._reader.version_elsewhere(raw) is not None:
                     continue

@@ -1,11 +1,16 @@
 """What the API server sends for a LIST and a WATCH, as far as a cache reads it, and the parameters of both."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Final
 
 import msgspec
 
 from wire.api import kube_json
 from wire.api.meta import ListMeta
+from wire.api.status import Unavailable
+
+OBJECTS_MAX: Final = 1_000_000
+"""Of one LIST. A server that pages without end must not fill the memory."""
 
 
 class Expired(Exception):
@@ -34,19 +39,33 @@ def list_page(body: bytes) -> ListPage:
 
 
 async def pages(
-    get: Callable[[dict[str, str]], Awaitable[bytes]], params: Mapping[str, str], limit: int | None
+    path: str,
+    get: Callable[[dict[str, str]], Awaitable[bytes]],
+    params: Mapping[str, str],
+    limit: int | None,
+    *,
+    objects_max: int = OBJECTS_MAX,
 ) -> AsyncIterator[ListPage]:
-    """The pages of a LIST in their order, at most `limit` objects each; None for all objects in one page.
+    """The pages of the LIST of `path` in their order, at most `limit` objects each; None for all objects in one page.
 
-    Raises what `get` raises and `msgspec.DecodeError`.
+    Raises what `get` raises, `msgspec.DecodeError`, and `Unavailable` for pages that do not end.
     """
     sent = dict(params) if limit is None else {**params, "limit": str(limit)}
+    count = 0
     while True:
         page = list_page(await get(sent))
+        count += max(1, len(page.items))  # A page may be empty and still not the last one.
+        if count > objects_max:
+            raise Unavailable(f"{path} has more than {objects_max} objects")
         yield page
-        if not page.metadata.continue_:
+        following = page.metadata.continue_
+        if not following:
             return
-        sent["continue"] = page.metadata.continue_
+        if following == sent.get("continue"):
+            raise Unavailable(
+                f"{path}: its list does not end, since the server returned the same `continue` twice"
+            )
+        sent["continue"] = following
 
 
 class WatchEvent(msgspec.Struct, frozen=True):

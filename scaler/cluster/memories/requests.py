@@ -38,7 +38,7 @@ class MemoryObjects:
     async def list(self) -> list[msgspec.Raw]:
         """All objects. Raises `StatusError`, `Unavailable` or `msgspec.DecodeError`."""
         found: list[msgspec.Raw] = []
-        async for page in pages(self._page, {}, PAGE_SIZE):
+        async for page in pages(self._folder, self._page, {}, PAGE_SIZE):
             found += page.items
         return found
 

@@ -13,7 +13,7 @@ from kubectl_loadline.status.text import detail
 from kubectl_loadline.terminal.documents import print_document
 from kubectl_loadline.terminal.screen import red
 from tests.fakes.scaler import FakeKube
-from wire.api.status import StatusError, forbidden
+from wire.api.status import StatusError, Unavailable, forbidden
 
 LAS = "/apis/loadline.io/v1beta1/loadautoscalers"
 HPAS = "/apis/autoscaling/v2/horizontalpodautoscalers"
@@ -40,6 +40,20 @@ async def test_both_kinds_are_listed_page_by_page_and_sorted():
     kube.serve(HPAS, {"metadata": {"continue": "token"}, "items": [item("shop", "web")]})
     found = await listed(kube, "")
     assert [each.key for each in found.rows] == ["hpa/a/last", "hpa/shop/web", "la/shop/web"]
+
+
+async def test_a_list_that_does_not_end_is_an_error():
+    kube = FakeKube()
+    kube.serve(HPAS, {"metadata": {"continue": "token"}, "items": [item("shop", "web")]})
+    with pytest.raises(Unavailable, match=r"horizontalpodautoscalers.* does not end"):
+        await listed(kube, "")
+
+
+async def test_a_page_of_a_proxy_is_not_a_list_of_autoscalers():
+    kube = FakeKube()
+    kube.serve(HPAS, {"error": "session expired"})
+    with pytest.raises(Unavailable, match="not a valid list of autoscalers"):
+        await listed(kube, "")
 
 
 async def test_a_cluster_without_the_kind_loadautoscaler_has_hpas_only():

@@ -219,7 +219,7 @@ async def test_after_a_continue_token_expired_the_list_comes_in_one_piece():
 
 
 async def test_a_server_that_pages_without_end_does_not_fill_the_memory():
-    endless = [page(version=1, continue_="t") for _ in range(8)]
+    endless = [page(version=1, continue_=f"t{number}") for number in range(8)]
     server = ScriptedServer(*endless)
     watched = Watched(server, objects_max=5)
     with pytest.raises(IndexError):  # the script ends while the second attempt lists
