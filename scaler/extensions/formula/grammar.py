@@ -17,7 +17,7 @@ import msgspec
 from scaler.extensions.kept_results import kept
 
 LENGTH_MAX = 1024
-# A formula takes up to 50 times its length.
+# A formula needs as much as 50 times its length.
 LONG_CHARACTERS = 128
 DEPTH_MAX = 50
 HEIGHT_MAX = 100
