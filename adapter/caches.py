@@ -21,7 +21,7 @@ REQUESTS_BYTES: Final = 144 * MIB
 """Requests by their path, with the query that was built last: those of 50,000 autoscalers."""
 EVALUATIONS_BYTES: Final = 64 * MIB
 """Results of the last seconds: 115,000 rows."""
-OBJECT_LISTS_BYTES: Final = 48 * MIB
+OBJECT_LISTS_BYTES: Final = 50 * MIB
 """The objects that selectors have found: those of 50,000 autoscalers with a few pods each."""
 LAST_GOOD_BYTES: Final = 40 * MIB
 """Last good values: 50,000 metrics with a contract that may fall back on them, of two objects each."""
@@ -32,8 +32,8 @@ CONNECTIONS_BYTES: Final = 32 * MIB
 authenticated, 12 for all others, which were measured to take more than the estimate."""
 STREAMS_BYTES: Final = 96 * MIB
 """What is watched, with the newest responses: 40,000 requests."""
-WIDE_QUERIES_BYTES: Final = 40 * MIB
-"""Wide queries with their proofs and namespaces: 80,000 namespaces of a few queries, or 10,000 queries for one namespace each."""
+WIDE_QUERIES_BYTES: Final = 38 * MIB
+"""Wide queries with their proofs and namespaces: 75,000 namespaces of a few queries, or 10,000 queries for one namespace each."""
 
 _EMPTY_TEXT_BYTES: Final = sys.getsizeof("")
 _SELECTOR_BYTES: Final = 100
