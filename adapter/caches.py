@@ -21,7 +21,7 @@ REQUESTS_BYTES: Final = 144 * MIB
 """Requests by their path, with the query that was built last: those of 50,000 autoscalers."""
 EVALUATIONS_BYTES: Final = 64 * MIB
 """Results of the last seconds: 110,000 rows."""
-OBJECT_LISTS_BYTES: Final = 48 * MIB
+OBJECT_LISTS_BYTES: Final = 50 * MIB
 """The objects that selectors have found: those of 50,000 autoscalers with a few pods each."""
 LAST_GOOD_BYTES: Final = 40 * MIB
 """Last good values: 50,000 metrics with a contract that may fall back on them, of two objects each."""
@@ -32,9 +32,10 @@ CONNECTIONS_BYTES: Final = 32 * MIB
 authenticated, 12 for all others, which were measured to take more than the estimate."""
 STREAMS_BYTES: Final = 96 * MIB
 """What is watched, with the newest responses: 40,000 requests."""
-WIDE_QUERIES_BYTES: Final = 40 * MIB
-"""Wide queries with their proofs and namespaces: 80,000 namespaces of a few queries, or 10,000 queries for one namespace each."""
+WIDE_QUERIES_BYTES: Final = 38 * MIB
+"""Wide queries with their proofs and namespaces: 75,000 namespaces of a few queries, or 10,000 queries for one namespace each."""
 
+_EMPTY_TEXT_BYTES: Final = sys.getsizeof("")
 _SELECTOR_BYTES: Final = 100
 _REQUIREMENT_BYTES: Final = 160
 _VALUE_BYTES: Final = 60
@@ -45,8 +46,8 @@ V = TypeVar("V")
 
 
 def text_bytes(text: str) -> int:
-    """What a text takes: one to four bytes for each of its characters, as the widest of them needs."""
-    return sys.getsizeof(text)
+    """What the characters of a text take: one to four bytes each, as the widest of them needs."""
+    return sys.getsizeof(text) - _EMPTY_TEXT_BYTES
 
 
 def selector_bytes(selector: Selector) -> int:
@@ -60,10 +61,19 @@ def selector_bytes(selector: Selector) -> int:
 class SizedCache(Generic[K, V]):
     """Values by key; the least recently used are dropped as soon as all take more than `bytes_max`."""
 
-    def __init__(self, bytes_max: int, size_of: Callable[[K, V], int]) -> None:
-        """`size_of` estimates the bytes of a key and its value; one that is larger than all may be is not kept."""
+    def __init__(
+        self,
+        bytes_max: int,
+        size_of: Callable[[K, V], int],
+        dropped: Callable[[V], None] = lambda _: None,
+    ) -> None:
+        """`size_of` estimates the bytes of a key and its value; one that is larger than all may be is not kept.
+
+        `dropped` is called with each value that is not kept any more, which others may still use.
+        """
         self._size_of = size_of
-        self._kept: LRUCache[K, tuple[V, int]] = LRUCache(bytes_max, getsizeof=lambda kept: kept[1])
+        self._dropped = dropped
+        self._kept: _LRU[K, V] = _LRU(bytes_max, dropped)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -84,7 +94,24 @@ class SizedCache(Generic[K, V]):
     def keep(self, key: K, value: V) -> None:
         """Keep it in place of the previous one."""
         size_bytes = self._size_of(key, value)
+        former, _ = self._kept.pop(key, (value, 0))
+        if former is not value:
+            self._dropped(former)
         if size_bytes <= self._kept.maxsize:
             self._kept[key] = (value, size_bytes)
         else:
-            self._kept.pop(key, None)
+            self._dropped(value)
+
+
+class _LRU(LRUCache[K, tuple[V, int]]):
+    """Values with their sizes."""
+
+    def __init__(self, bytes_max: int, dropped: Callable[[V], None]) -> None:
+        super().__init__(bytes_max, getsizeof=lambda kept: kept[1])
+        self._dropped = dropped
+
+    def popitem(self) -> tuple[K, tuple[V, int]]:
+        """Forget the least recently used value."""
+        key, kept = super().popitem()
+        self._dropped(kept[0])
+        return key, kept

@@ -5,6 +5,6 @@ Nothing here knows HTTP, and nothing is decided here that the pure stages can de
 
 from adapter.answer.active_configuration import ActiveConfiguration
 from adapter.answer.answering import Answers
-from adapter.answer.metric_paths import KnownRequest, MetricPaths, selector_bytes
+from adapter.answer.metric_paths import KnownRequest, MetricPaths
 
-__all__ = ["ActiveConfiguration", "Answers", "KnownRequest", "MetricPaths", "selector_bytes"]
+__all__ = ["ActiveConfiguration", "Answers", "KnownRequest", "MetricPaths"]

@@ -9,18 +9,24 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from adapter.answer.active_configuration import ActiveConfiguration
-from adapter.caches import REQUESTS_BYTES, SizedCache
+from adapter.caches import REQUESTS_BYTES, SizedCache, selector_bytes, text_bytes
 from adapter.documents import paths
 from adapter.documents.paths import VERSIONS
-from adapter.model import MetricQuery, MetricRequest, Offer
+from adapter.model import (
+    CustomMetricRequest,
+    ExternalMetricRequest,
+    MetricQuery,
+    MetricRequest,
+    Offer,
+)
 from wire.api.status import StatusDetails, bad_request, not_found
 from wire.serving.request_path import split_path, split_url
 
-_REQUEST_BYTES: Final = 1_400
+_REQUEST_BYTES: Final = 1_100
 _QUERY_BYTES: Final = 1_000
 """What a request and a query take beside their texts, roughly. A query over a thousand pods has tens of kilobytes of text."""
-
-_REQUIREMENT_BYTES: Final = 200
+_FIELD_BYTES: Final = 200
+"""What a term of a field selector takes beside its texts."""
 PARAMETERS_MAX: Final = 100
 """There are about twenty of which one counts. Reading half a million takes a second."""
 
@@ -50,8 +56,26 @@ class KnownRequest:
         if self._kept is None:
             return 0
         _, names, query = self._kept
-        ages = len(query.ages.plan.query) if query.ages else 0
-        return _QUERY_BYTES + len(query.plan.query) + ages + sum(map(len, names))
+        texts = [query.plan.query, *names]
+        if query.ages:
+            texts.append(query.ages.plan.query)
+        if query.wide:
+            texts += [*query.wide.query.parts, *query.wide.query.ages]
+        return _QUERY_BYTES + sum(map(text_bytes, texts))
+
+    @property
+    def selectors_bytes(self) -> int:
+        """The size of the selectors of the request, roughly."""
+        request = self.request
+        if isinstance(request, CustomMetricRequest):
+            return selector_bytes(request.selector) + selector_bytes(request.metric_selector)
+        if isinstance(request, ExternalMetricRequest):
+            return selector_bytes(request.selector)
+        of_fields = sum(
+            _FIELD_BYTES + text_bytes(each.field) + text_bytes(each.value)
+            for each in request.fields
+        )
+        return selector_bytes(request.selector) + of_fields
 
     def query(self, offer: Offer, names: tuple[str, ...] = ()) -> MetricQuery | None:
         """The query that was built earlier, if it is still valid."""
@@ -63,6 +87,10 @@ class KnownRequest:
         self._kept = (offer, names, query)
         self._on_change()
 
+    def forget_query(self) -> None:
+        """Keep no query until there is another one."""
+        self._kept = None
+
 
 class MetricPaths:
     """Requests by their text; the least recently used are dropped first."""
@@ -72,7 +100,10 @@ class MetricPaths:
     ) -> None:
         """`active`: the configuration that is served."""
         self._active = active
-        self._kept: SizedCache[_Key, KnownRequest] = SizedCache(bytes_max, _size_bytes)
+        # A stream may still have a request that was dropped.
+        self._kept: SizedCache[_Key, KnownRequest] = SizedCache(
+            bytes_max, _size_bytes, KnownRequest.forget_query
+        )
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -112,11 +143,5 @@ def _parameters(query: str) -> list[tuple[str, str]]:
 
 def _size_bytes(key: _Key, known: KnownRequest) -> int:
     # The text is kept in the key, and once more in the request.
-    text_bytes = 2 * (len(key[2]) + len(key[3]))
-    return _REQUEST_BYTES + text_bytes + selector_bytes(key[3]) + known.query_bytes
-
-
-def selector_bytes(query: str) -> int:
-    """What the requirements of a selector and their values take beside their texts, roughly. `query` is not decoded."""
-    commas = query.count(",") + query.count("%2C") + query.count("%2c")
-    return _REQUIREMENT_BYTES * commas
+    texts_bytes = 2 * (text_bytes(key[2]) + text_bytes(key[3]))
+    return _REQUEST_BYTES + texts_bytes + known.selectors_bytes + known.query_bytes

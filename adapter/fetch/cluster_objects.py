@@ -17,7 +17,7 @@ import msgspec
 from cachetools import TTLCache
 
 from adapter import telemetry
-from adapter.caches import OBJECT_LISTS_BYTES, SizedCache
+from adapter.caches import OBJECT_LISTS_BYTES, SizedCache, selector_bytes, text_bytes
 from adapter.fetch.cluster_mapping import ClusterMapping
 from adapter.fetch.label_index import LabelIndex
 from adapter.model import PODS, GroupResource, KubeObject
@@ -35,10 +35,9 @@ FIRST_LIST_SECONDS = 5.0
 """How long the first request for a resource waits for its watch cache before it lists only its own objects."""
 
 _RESULT_BYTES = 400
-_REQUIREMENT_BYTES = 100
 _OBJECT_BYTES = 56
 _LABEL_BYTES = 120
-"""What a kept result takes, each key and value of its selector, each of its objects, and each label that it does not share with
+"""What a kept result takes beside its namespace and selector, each of its objects, and each label that it does not share with
 the copy, roughly. A client that invents namespaces and selectors cannot fill the memory."""
 
 LISTS_MAX = 10
@@ -115,12 +114,12 @@ class WatchedObjects:
         self._mapping = mapping
         self._spawn = spawn
         self._found: _Found = SizedCache(
-            bytes_max * 7 // 8, lambda key, kept: _found_bytes(key[2], kept[1])
+            bytes_max * 7 // 8, lambda key, kept: _found_bytes(*key[1:], kept[1])
         )
         self._watched: dict[tuple[str, str], _Watched] = {}
         self._lists: SingleFlight[_Key, Sequence[KubeObject]] = SingleFlight()
-        self._fresh_lists: TTLCache[_Key, Sequence[KubeObject]] = TTLCache(
-            bytes_max // 8, LIST_FRESH_SECONDS, timer=monotonic, getsizeof=_listed_bytes
+        self._fresh_lists: TTLCache[_Key, tuple[Sequence[KubeObject], int]] = TTLCache(
+            bytes_max // 8, LIST_FRESH_SECONDS, timer=monotonic, getsizeof=lambda kept: kept[1]
         )
         self._list_slots = asyncio.Semaphore(LISTS_MAX)
 
@@ -170,7 +169,7 @@ class WatchedObjects:
         key = (resource.path(quote(namespace, safe="")), str(selector), field_selector)
         fresh = self._fresh_lists.get(key)
         if fresh is not None:
-            return fresh
+            return fresh[0]
         return await self._lists.do(key, lambda: self._list(resource, key))
 
     async def _list(self, resource: Resource, key: _Key) -> Sequence[KubeObject]:
@@ -189,7 +188,7 @@ class WatchedObjects:
         except msgspec.DecodeError as error:
             raise Unavailable(f"cannot list {resource.name}: the response is not a list") from error
         with contextlib.suppress(ValueError):  # It is larger than all may be.
-            self._fresh_lists[key] = found
+            self._fresh_lists[key] = (found, _listed_bytes(key, found))
         return found
 
     async def _pages(self, path: str, selectors: dict[str, str]) -> Sequence[PartialObject]:
@@ -208,14 +207,15 @@ class WatchedObjects:
         return found
 
 
-def _found_bytes(selector: Selector, found: Sequence[KubeObject]) -> int:
-    texts = sum(1 + len(each.values) for each in selector.requirements)
-    return _RESULT_BYTES + _REQUIREMENT_BYTES * texts + _OBJECT_BYTES * len(found)
+def _found_bytes(namespace: str, selector: Selector, found: Sequence[KubeObject]) -> int:
+    of_key = text_bytes(namespace) + selector_bytes(selector)
+    return _RESULT_BYTES + of_key + _OBJECT_BYTES * len(found)
 
 
-def _listed_bytes(found: Sequence[KubeObject]) -> int:
+def _listed_bytes(key: _Key, found: Sequence[KubeObject]) -> int:
+    texts = sum(map(text_bytes, key))
     labels = sum(len(each.labels) for each in found)
-    return 2 * _RESULT_BYTES + 4 * _OBJECT_BYTES * len(found) + _LABEL_BYTES * labels
+    return 2 * _RESULT_BYTES + texts + 4 * _OBJECT_BYTES * len(found) + _LABEL_BYTES * labels
 
 
 async def _first_list(cache: WatchCache[PartialObject]) -> bool:

@@ -16,7 +16,8 @@ import msgspec
 from aiohttp import WSMsgType, web
 
 from adapter import telemetry
-from adapter.answer import KnownRequest, selector_bytes
+from adapter.answer import KnownRequest
+from adapter.caches import text_bytes
 from adapter.model import CustomMetricRequest, ExternalMetricRequest
 from adapter.watching.rounds import Rounds, Watched, too_large
 from wire.api.metric_stream import (
@@ -42,8 +43,10 @@ RECHECK_SECONDS: Final = 5.0
 SEND_SECONDS: Final = 5.0
 UPDATE_BYTES: Final = 1 << 20
 """Of one message, unless a single response is larger."""
-PATH_BYTES: Final = 600
-"""What a path of a stream takes beside its text, roughly."""
+PATH_BYTES: Final = 200
+"""What a path of a stream takes beside its texts, roughly."""
+PATH_COPIES: Final = 4
+"""A path is kept as text and in parts, for the request and for its authorization."""
 REFUSAL_BYTES_MAX: Final = 1_024
 """Of the response to a path that cannot be read: up to PATHS_MAX of them wait for the end of a round."""
 IDLE_SECONDS: Final = 30.0
@@ -252,7 +255,8 @@ class _Stream:
         if not isinstance(known.request, CustomMetricRequest | ExternalMetricRequest):
             raise bad_request("only custom and external metrics can be watched")
         attributes = attributes_of("GET", *split_url(path))
-        size_bytes = PATH_BYTES + len(path) + selector_bytes(path)
+        texts_bytes = PATH_COPIES * text_bytes(attributes.path)
+        size_bytes = PATH_BYTES + texts_bytes + known.selectors_bytes
         if not self._rounds.budget.take(size_bytes):
             raise too_large()
         return _Path(known, attributes, size_bytes)

@@ -16,6 +16,8 @@ _QUERY_BYTES: Final = 800
 _CHUNK_BYTES: Final = 1_800
 _NAMESPACE_BYTES: Final = 384
 """What a query, a chunk and a namespace take beside the texts of queries, as measured."""
+_TEXT_BYTES: Final = 50
+"""What a text takes beside its characters."""
 _NAME_BYTES: Final = 64
 """Of a namespace in the text of a query."""
 
@@ -37,7 +39,7 @@ class Chunks:
         self._chunk_of: OrderedDict[str, tuple[Chunk, float]] = OrderedDict()
         """By namespace, with the time of its last request; in the order of these times."""
         texts = (*query.parts, *query.ages, *query.key_labels)
-        self._text_bytes = sum(map(text_bytes, texts))
+        self._text_bytes = sum(_TEXT_BYTES + text_bytes(each) for each in texts)
         places = len(query.parts[1:]) + len(query.ages[1:])
         self._namespace_bytes = _NAMESPACE_BYTES + _NAME_BYTES * places
 

@@ -43,7 +43,8 @@ take longer than the query of the request."""
 PROOFS_BYTES: Final = WIDE_QUERIES_BYTES // 10
 """What the proofs that were made last take together."""
 _PROOF_BYTES: Final = 1_200
-"""What a proof takes beside its texts."""
+_TEXT_BYTES: Final = 50
+"""What a proof takes, and each of its texts beside its characters."""
 
 _INSERTED: Final = frozenset({"Series", "LabelMatchers", "GroupBy"})
 _NAMESPACE_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -276,7 +277,8 @@ class _Proof(msgspec.Struct, frozen=True):
 def _size_bytes(of: _Of, proof: _Proof) -> int:
     labels = (*of.equal, *(proof.query.key_labels if proof.query else ()))
     texts = (*proof.query.parts, *proof.query.ages) if proof.query else ()
-    return _PROOF_BYTES + selector_bytes(of.selector) + sum(map(text_bytes, (*labels, *texts)))
+    of_texts = sum(_TEXT_BYTES + text_bytes(each) for each in (*labels, *texts))
+    return _PROOF_BYTES + selector_bytes(of.selector) + of_texts
 
 
 _proofs: SizedCache[_Of, _Proof] = SizedCache(PROOFS_BYTES, _size_bytes)

@@ -1,5 +1,6 @@
 """Requests and their queries are kept for 50,000 autoscalers, within a bound."""
 
+import tracemalloc
 from collections.abc import Mapping
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from adapter.answer import ActiveConfiguration, KnownRequest, MetricPaths
 from adapter.answer.last_good_values import LastGoodValues, last_good_values
 from adapter.answer.metric_paths import PARAMETERS_MAX
+from adapter.answer.query_plan import external_metric_query
 from adapter.model import (
+    DiscoveryRule,
     ExternalValue,
     MetricQuery,
     NamedRule,
@@ -15,16 +18,28 @@ from adapter.model import (
     Offer,
     Plan,
     Reaction,
+    ResourceLabels,
     Rows,
     SignalContract,
 )
-from tests.fakes.adapter import FakeCatalog
-from wire.api import custom_metrics, external_metrics
+from tests.fakes.adapter import FakeCatalog, FakeMapping
+from wire.api import custom_metrics, external_metrics, labels
 from wire.api.status import StatusError
 
 AUTOSCALERS = 50_000
 CONTRACT = SignalContract(on_empty=Reaction.FAIL, on_nan=Reaction.FAIL, on_partial=Reaction.FAIL)
 OFFER = Offer(NamedRule(path="metrics[0]", name="m", query="q", contract=CONTRACT))
+DISCOVERED = Offer(
+    DiscoveryRule(
+        path="rules[0]",
+        external=True,
+        series_query="load",
+        resources=ResourceLabels(template="<<.Resource>>"),
+        metrics_query="sum(<<.Series>>{<<.LabelMatchers>>})",
+        contract=CONTRACT,
+    ),
+    "load",
+)
 ACTIVE = ActiveConfiguration(catalog=FakeCatalog(), groups=(external_metrics.GROUP,))
 
 
@@ -92,6 +107,80 @@ def test_a_query_with_too_many_parameters_is_refused_before_it_is_read():
     with pytest.raises(StatusError, match="more than 100 parameters") as refused:
         known(paths, 1, "a%3Db" + "&x" * PARAMETERS_MAX)
     assert refused.value.code == 400
+
+
+WIDEST = "a" * 8_000 + "\U0001f600"
+
+
+@pytest.mark.parametrize(
+    ("path", "query_string"),
+    [
+        pytest.param("queue_length", "labelSelector=q%3Dv", id="a label"),
+        pytest.param("queue_length", "x=", id="no selector"),
+        pytest.param(
+            "queue_length",
+            f"labelSelector={','.join(f'l{number}!%3Dv' for number in range(100))}",
+            id="labels",
+        ),
+        pytest.param(
+            "queue_length",
+            f"labelSelector=x,q+in+({','.join(map(str, range(100, 999)))}),q",
+            id="short values",
+        ),
+        pytest.param(WIDEST, "", id="a path with a wide character"),
+        pytest.param("queue_length", f"x={WIDEST}", id="a query with a wide character"),
+    ],
+)
+def test_a_request_takes_no_more_memory_than_is_counted(path, query_string):
+    paths = read()
+    encoded = [
+        (f"namespaces/n{number}/{path}".encode(), f"{query_string}{number}".encode())
+        for number in range(50)
+    ]
+
+    def keep(encoded_path: bytes, encoded_query: bytes) -> None:
+        texts = encoded_path.decode(), encoded_query.decode()
+        one = paths.known(external_metrics.GROUP, "v1beta1", *texts)
+        one.keep(OFFER, (), external_metric_query(one.request, DISCOVERED, FakeMapping()))
+
+    keep(b"namespaces/n/first", b"labelSelector=q%3Dv")
+    counted_before = paths._kept.size_bytes
+    tracemalloc.start()
+    try:
+        for each in encoded:
+            keep(*each)
+        labels._kept.cache_clear()
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    counted = paths._kept.size_bytes - counted_before
+    assert len(paths) == 1 + len(encoded)
+    assert kept_bytes <= counted <= 2 * kept_bytes
+
+
+def test_a_request_that_is_dropped_keeps_no_query():
+    """A stream may still have it: then it counts again, with a query, as soon as that is evaluated."""
+    paths = read(bytes_max=100_000)
+    first = known(paths, 0)
+    first.keep(OFFER, (), query("q" * 300))
+    for number in range(1, 1_000):
+        known(paths, number)
+    assert first.query(OFFER) is None
+    first.keep(OFFER, (), query("q" * 300))
+    assert first.query(OFFER) is not None
+    assert known(paths, 0) is first
+
+
+def test_a_request_in_place_of_which_another_one_is_kept_keeps_no_query():
+    paths = read(bytes_max=100_000)
+    first = known(paths, 0)
+    for number in range(1, 1_000):
+        known(paths, number)
+    second = known(paths, 0)
+    second.keep(OFFER, (), query("q" * 300))
+    first.keep(OFFER, (), query("q" * 300))
+    assert second.query(OFFER) is None
+    assert known(paths, 0) is first
 
 
 def test_a_query_longer_than_the_bound_is_not_kept():

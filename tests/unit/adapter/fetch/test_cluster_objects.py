@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import json
 import re
+import tracemalloc
 from collections.abc import AsyncGenerator, Mapping
 
 import pytest
@@ -328,6 +329,53 @@ async def test_requests_for_many_namespaces_do_not_grow_the_memory(cluster, mapp
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    "invented",
+    [
+        pytest.param(lambda number: (f"team-{number:05}", "app=web"), id="namespaces"),
+        pytest.param(lambda number: (f"{'n' * 8_000}{number}", "app=web"), id="long namespaces"),
+        pytest.param(lambda number: (f"{'n' * 8_000}{number}\U0001f600", ""), id="wide characters"),
+        pytest.param(
+            lambda number: ("shop", ",".join(f"{'k' * 60}{key}/{number}" for key in range(50))),
+            id="long labels",
+        ),
+        pytest.param(
+            lambda number: ("shop", f"a in ({','.join(map(str, range(100, 999)))},x{number})"),
+            id="values",
+        ),
+    ],
+)
+async def test_what_selectors_have_found_takes_no_more_memory_than_is_counted(
+    watched, cluster, invented
+):
+    cluster.objects["/api/v1/pods"] = []
+    await watched.objects(PODS, namespace="shop", selector=EVERYTHING)
+    texts = [tuple(map(str.encode, invented(number))) for number in range(200)]
+    before_counted = watched._found.size_bytes
+    tracemalloc.start()
+    try:
+        for namespace, selector in texts:
+            parsed = labels._read(selector.decode())
+            await watched.objects(PODS, namespace=namespace.decode(), selector=parsed)
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept_bytes <= watched._found.size_bytes - before_counted <= 2 * kept_bytes
+
+
+async def test_the_names_of_namespaces_count_for_the_bound_of_lists(cluster, mapping):
+    cluster.forbidden = {"/api/v1/pods"}
+    tasks = []
+    objects = WatchedObjects(
+        cluster, mapping, lambda run: tasks.append(asyncio.create_task(run)), bytes_max=800_000
+    )
+    for number in range(50):
+        await objects.objects(PODS, namespace=f"{'n' * 8_000}{number}", selector=EVERYTHING)
+    assert 0 < len(objects._fresh_lists) * 8_000 <= 100_000
+    for task in tasks:
+        task.cancel()
 
 
 async def test_the_lists_of_namespaces_are_bounded_by_what_is_in_them(cluster, mapping):

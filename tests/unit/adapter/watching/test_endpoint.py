@@ -328,7 +328,7 @@ async def test_a_stream_stays_open_while_its_client_cannot_be_reviewed(adapter, 
     ("bytes_max", "codes"),
     [
         pytest.param(3 * (PATH_BYTES + WATCHED_BYTES + 2_000), {200}, id="all fit"),
-        pytest.param(2 * (PATH_BYTES + WATCHED_BYTES) + 1_500, {200, 429}, id="not all fit"),
+        pytest.param(2 * (PATH_BYTES + WATCHED_BYTES) + 2_300, {200, 429}, id="not all fit"),
         pytest.param(100, {429}, id="none fits"),
     ],
 )
