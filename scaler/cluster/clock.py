@@ -17,8 +17,6 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
     """Unix seconds. May step in either direction."""
     monotonic: Callable[[], float] = time.monotonic
     """Seconds since some moment. Never goes back."""
-    processor: Callable[[], float] = time.thread_time
-    """Seconds for which the thread that calls it has used a processor."""
 
     def steady_now(self) -> Callable[[], float]:
         """A reader of Unix seconds that, from now on, neither jumps nor goes back."""

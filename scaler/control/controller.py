@@ -46,13 +46,11 @@ class Controller:
         concurrent: int,
         drain_seconds: float = DRAIN_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
-        processor_seconds: Callable[[], float] = time.thread_time,
     ) -> None:
         """`has_failed`: whether the last reconcile of this key failed in a way that may be over soon.
 
         `concurrent`: how many reconciles may run at once, not counting those that wait for a response.
         Those are counted too while `is_overloaded`: kube-apiserver has many requests to respond to.
-        `processor_seconds`: for how long this thread has used the processor.
         """
         self._queue = queue
         self._reconcile = reconcile
@@ -62,7 +60,6 @@ class Controller:
         self._telemetry = telemetry
         self._drain_seconds = drain_seconds
         self._monotonic = monotonic
-        self._processor_seconds = processor_seconds
         self._workers = asyncio.Semaphore(concurrent)
         # Apart from those of reconciles, which would otherwise wait behind all statuses of a burst.
         self._status_workers = asyncio.Semaphore(concurrent)
@@ -166,6 +163,7 @@ class Controller:
 
     def _repeats(self, key: str) -> bool:
         """Whether the reconcile is over already. It needs no task then, which would cost more than itself."""
+        work, began_seconds = Work(self._monotonic), self._monotonic()
         try:
             if not self._repeat(key):
                 return False
@@ -174,13 +172,14 @@ class Controller:
             self.crashes.note("repetition of the reconcile", key, error)
             return False
         self.crashes.ended("repetition of the reconcile", key)
-        self._done(key, requeue=True)
+        work.add_step(began_seconds)
+        self._done(key, requeue=True, work_seconds=work.seconds)
         self._workers.release()
         return True
 
     async def _process(self, key: str) -> None:
         requeue = True
-        work = Work(self._processor_seconds)
+        work = Work(self._monotonic)
         self._hold(key, self._workers)
         try:
             requeue = await work.of(self._reconcile(key))
@@ -207,7 +206,7 @@ class Controller:
         period_seconds = self._queue.period_seconds(key)
         if period_seconds is not None and work_seconds > WORK_SHARE_MAX * period_seconds:
             log.info(
-                "%s: its reconcile has taken %.2f s of the processor, so the next ones may be further apart than its"
+                "%s: its reconcile has occupied the event loop for %.2f s, so the next ones may be further apart than its"
                 " period of %g s: give it fewer metrics, or a longer period",
                 key,
                 work_seconds,

@@ -6,7 +6,7 @@ spec) does not move the next ones (nor does a changed metric, see `reaction`), o
 and an error is not retried before the next period. Different: each autoscaler has its own moment within the period, by a
 hash of its uid, and keeps it. However many are created together, or exist at startup, their
 reconciles are spread evenly. An autoscaler may have its own period; if that is longer, errors are retried as without it.
-And one whose reconciles take much of the processor leaves out some of them, so that it does not delay the others.
+And one whose reconciles take much of the time of the event loop leaves out some of them, so that it does not delay the others.
 """
 
 import heapq
@@ -184,7 +184,7 @@ class WorkQueue:
         Due times that have passed meanwhile are skipped, and so is one that follows at once: that
         reconcile would read the autoscaler from before our own status write, and conflict.
         With `is_retried`, one whose period is longer than that of the queue is due after the latter, too.
-        `work_seconds`: what it has taken of the processor. It is not due again before that is a small part of the time.
+        `work_seconds`: for how long it has occupied the event loop. It is not due again before that is a small part of the time.
         """
         entry = self._entries[key]
         if not requeue or entry.is_removed:

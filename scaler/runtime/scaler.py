@@ -140,7 +140,6 @@ class Scaler:
             concurrent=options.concurrent_syncs,
             drain_seconds=drain_seconds(options.leader_election.times),
             monotonic=clock.monotonic,
-            processor_seconds=clock.processor,
         )
         self._reconciling = self._new_reconciling()
 

@@ -36,7 +36,7 @@ class Replica(Process):
         self._tamper = tamper
 
     def _program(self, loop: ProcessLoop) -> Coroutine[Any, Any, Any]:
-        clock = Clock(now=self.wall_time, monotonic=loop.time, processor=lambda: 0.0)
+        clock = Clock(now=self.wall_time, monotonic=loop.time)
         return run_scaler(self._options, "0.0.0-simulated", clock=self._tamper.clock(clock))
 
 

@@ -37,15 +37,12 @@ from wire.kube.metadata_only import METADATA_LIST, METADATA_OBJECT
 from wire.kube.object_copy import Change, Named, ObjectCopy, OnChange, with_later
 from wire.kube.object_reading import ObjectReader, Part, T, version_of
 from wire.kube.requests import JSON, Watcher
+from wire.kube.watch_pace import WATCH_SECONDS, WATCH_SECONDS_MIN, WatchPace
 from wire.process.backoff import Backoff
 from wire.process.first_of import first_of
 from wire.process.problem_log import ProblemLog
 
 PAGE_SIZE = 500
-# client-go spreads the ends of its watches over five to ten minutes.
-WATCH_SECONDS = 300.0
-# A watch that ends sooner and without an event counts as a failure, or the next would follow without a pause.
-WATCH_SECONDS_MIN = 1.0
 # Without permission to watch: the pause between two LISTs, and how many times a LIST's own duration it is at least.
 RELIST_SECONDS = 15.0
 RELIST_DURATIONS = 10.0
@@ -93,7 +90,7 @@ class WatchCache(ListProgress, Generic[T]):
         self._params = selectors(label_selector, field_selector)
         self._accept_list = METADATA_LIST if metadata_only else JSON
         self._accept_object = METADATA_OBJECT if metadata_only else JSON
-        self._backoff = backoff or Backoff()
+        self._pace = WatchPace(backoff or Backoff(), monotonic)
         self._list_backoff = Backoff()
         self._sleep = sleep
         self._monotonic = monotonic
@@ -170,7 +167,7 @@ class WatchCache(ListProgress, Generic[T]):
                     await self._list()
                 self._was_interrupted = False
                 await self._follow()
-                self._works()
+                await self._pause_before_next_watch()
                 continue
             except Expired:
                 self._resource_version = ""
@@ -190,7 +187,13 @@ class WatchCache(ListProgress, Generic[T]):
                 self._problem.set(str(error))
             self._attempted.set()
             if pause_seconds is None:
-                pause_seconds = self._backoff.next_seconds()
+                lists_first = not self._resource_version
+                pause_seconds = self._pace.pause_after_failure_seconds(lists_first=lists_first)
+            await self._pause(self._sleep, pause_seconds)
+
+    async def _pause_before_next_watch(self) -> None:
+        pause_seconds = self._pace.pause_seconds(lists_first=not self._resource_version)
+        if pause_seconds:
             await self._pause(self._sleep, pause_seconds)
 
     def _pause_after_refused_watch(self, refusal: str) -> float | None:
@@ -325,7 +328,8 @@ class WatchCache(ListProgress, Generic[T]):
             "resourceVersion": self._resource_version,
             "allowWatchBookmarks": "true",
         }
-        started_seconds, events = self._monotonic(), 0
+        events = 0
+        self._pace.begin()
         lines = self._client.watch(
             self.path,
             params,
@@ -344,10 +348,11 @@ class WatchCache(ListProgress, Generic[T]):
             if error.code in WATCH_REFUSED_CODES:
                 raise WatchRefused(str(error)) from error
             raise
-        duration_seconds = self._monotonic() - started_seconds
-        if not events and duration_seconds < WATCH_SECONDS_MIN:
+        finally:
+            self._pace.end()
+        if not events and self._pace.duration_seconds < WATCH_SECONDS_MIN:
             raise Unavailable(f"the watch of {self.path} ended at once without an event")
-        if duration_seconds >= WATCH_SECONDS - WATCH_SECONDS_MIN:
+        if self._pace.duration_seconds >= WATCH_SECONDS - WATCH_SECONDS_MIN:
             # The server ended it when its time was up, so it was alive and had nothing more to report.
             self._confirmed_at_seconds = self._monotonic()
 
@@ -356,13 +361,11 @@ class WatchCache(ListProgress, Generic[T]):
             error = from_response(500, bytes(event.object))
             raise Expired if error.code == 410 else error
         if event.type == "BOOKMARK":
-            self._resource_version = kube_json.decode(
-                event.object, Bookmark
-            ).metadata.resource_version
+            self._advance(kube_json.decode(event.object, Bookmark).metadata.resource_version)
         elif (version := self._reader.version_elsewhere(event.object)) is not None:
-            self._resource_version = version
+            self._advance(version)
         elif (new := self._reader.read(event.object)) is not None:
-            self._resource_version = new.metadata.resource_version
+            self._advance(new.metadata.resource_version)
             self._store(Change(new, self._resource_version, event.type == "DELETED"))
         elif event.type == "DELETED" and (old := self._copy.previous(event.object)) is not None:
             self._store(Change(old, version_of(event.object), is_deleted=True))
@@ -370,22 +373,18 @@ class WatchCache(ListProgress, Generic[T]):
         if not is_earlier(self._resource_version, self._listed_version):
             self._copy_version = self._resource_version
         self._confirmed_at_seconds = self._monotonic()
-        self._works()
+
+    def _advance(self, version: str) -> None:
+        """An event without a version changes nothing: without one, everything would be listed again."""
+        self._resource_version = version or self._resource_version
 
     def _opened(self) -> None:
-        self._accepted()
-        self._on_watch()
-
-    def _accepted(self) -> None:
         """The watch will report every change: the next event may be a long time away."""
+        self._pace.accept()
         self._is_watch_refused = False
         self._was_watch_accepted = True
         self._problem.set(None)
-
-    def _works(self) -> None:
-        """The watch delivers: what was wrong before is over."""
-        self._accepted()
-        self._backoff.reset()
+        self._on_watch()
 
     def _store(self, change: Change[T]) -> None:
         if self._listed_version and not is_earlier(self._listed_version, change.version):

@@ -1,14 +1,14 @@
-"""How much of the processor a reconcile takes, in all of its tasks."""
+"""How long a reconcile occupies the event loop, in all of its tasks."""
 
 import asyncio
 
 import pytest
 
-from scaler.cluster.work import Work, count, counted
+from scaler.cluster.work import STEP_SECONDS_MAX, Work, count, counted
 
 
-class Processor:
-    """Used by `use` only."""
+class Clock:
+    """Only `use` moves it."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -21,41 +21,41 @@ class Processor:
 
 
 @pytest.fixture
-def processor() -> Processor:
-    return Processor()
+def clock() -> Clock:
+    return Clock()
 
 
-async def test_what_others_do_while_it_waits_does_not_count(processor):
+async def test_what_others_do_while_it_waits_does_not_count(clock):
     async def reconcile() -> str:
-        processor.use(1)
+        clock.use(0.1)
         await asyncio.sleep(0)
-        processor.use(2)
+        clock.use(0.2)
         return "made"
 
     async def other() -> None:
-        processor.use(100)
+        clock.use(100)
 
-    work = Work(processor)
+    work = Work(clock)
     made, _ = await asyncio.gather(work.of(reconcile()), other())
-    assert (made, work.seconds) == ("made", 3)
+    assert (made, work.seconds) == ("made", pytest.approx(0.3))
 
 
-async def test_a_task_that_it_starts_counts_if_it_is_counted(processor):
+async def test_a_task_that_it_starts_counts_if_it_is_counted(clock):
     async def request() -> None:
         await asyncio.sleep(0)
-        processor.use(10)
+        clock.use(0.5)
 
     async def reconcile() -> None:
         await asyncio.create_task(counted(request()))
         await asyncio.create_task(request())
         count(5)
 
-    work = Work(processor)
+    work = Work(clock)
     await asyncio.create_task(work.of(reconcile()))
-    assert work.seconds == 15
+    assert work.seconds == 5.5
 
 
-async def test_nothing_is_counted_outside_of_a_reconcile(processor):
+async def test_nothing_is_counted_outside_of_a_reconcile(clock):
     async def request() -> str:
         return "read"
 
@@ -63,41 +63,50 @@ async def test_nothing_is_counted_outside_of_a_reconcile(processor):
     assert await counted(request()) == "read"
 
 
-async def test_what_it_raises_is_raised_after_it_is_counted(processor):
+async def test_what_it_raises_is_raised_after_it_is_counted(clock):
     async def reconcile() -> None:
         await asyncio.sleep(0)
-        processor.use(1)
+        clock.use(0.1)
         raise ValueError("a bug")
 
-    work = Work(processor)
+    work = Work(clock)
     with pytest.raises(ValueError, match="a bug"):
         await work.of(reconcile())
-    assert work.seconds == 1
+    assert work.seconds == pytest.approx(0.1)
 
 
-async def test_it_can_be_cancelled_and_may_do_something_then(processor):
+async def test_it_can_be_cancelled_and_may_do_something_then(clock):
     ended = []
 
     async def reconcile() -> None:
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            processor.use(1)
+            clock.use(0.1)
             await asyncio.sleep(0)
-            processor.use(2)
+            clock.use(0.2)
             ended.append(True)
             raise
 
-    work = Work(processor)
+    work = Work(clock)
     task = asyncio.create_task(work.of(reconcile()))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert (ended, work.seconds) == ([True], 3)
+    assert (ended, work.seconds) == ([True], pytest.approx(0.3))
 
 
-async def test_a_deadline_within_it_ends_only_what_it_is_for(processor):
+async def test_the_time_in_which_the_process_is_suspended_hardly_counts(clock):
+    async def reconcile() -> None:
+        clock.use(600)
+
+    work = Work(clock)
+    await work.of(reconcile())
+    assert work.seconds == STEP_SECONDS_MAX
+
+
+async def test_a_deadline_within_it_ends_only_what_it_is_for(clock):
     async def reconcile() -> str:
         try:
             async with asyncio.timeout(0):
@@ -106,4 +115,4 @@ async def test_a_deadline_within_it_ends_only_what_it_is_for(processor):
             return "late"
         return "in time"
 
-    assert await Work(processor).of(reconcile()) == "late"
+    assert await Work(clock).of(reconcile()) == "late"

@@ -261,7 +261,7 @@ async def test_after_a_watch_that_worked_a_refusal_is_tried_again_soon():
     watched = await play(
         page(version=1), worked, REFUSED, page(version=2), REFUSED, page(version=3)
     )
-    assert watched.pauses_seconds == [0.8, RELIST_SECONDS]
+    assert watched.pauses_seconds == [1.0, 0.8, RELIST_SECONDS]
 
 
 async def test_a_slow_list_is_repeated_less_often():
