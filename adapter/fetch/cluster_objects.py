@@ -108,9 +108,12 @@ class WatchedObjects:
         spawn: Callable[[Coroutine[Any, Any, None]], object],
         *,
         bytes_max: int = OBJECT_LISTS_BYTES,
+        objects_max: int = OBJECTS_MAX,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`bytes_max`: what selectors have found may take. `objects_max`: how many objects a list may have."""
         self._client = client
+        self._objects_max = objects_max
         self._mapping = mapping
         self._spawn = spawn
         self._found: _Found = SizedCache(
@@ -197,7 +200,9 @@ class WatchedObjects:
         read_pages = 0
         try:
             async with asyncio.timeout(LIST_SECONDS):
-                async for page in pages(path, get, selectors, PAGE_SIZE, objects_max=OBJECTS_MAX):
+                async for page in pages(
+                    path, get, selectors, PAGE_SIZE, objects_max=self._objects_max
+                ):
                     found += (kube_json.decode(each, PartialObject) for each in page.items)
                     read_pages += 1
         except TimeoutError as error:

@@ -46,9 +46,9 @@ _CROWDED: Final = NoAnswer(
 )
 
 
-def _too_many_series() -> NoAnswer:
+def _too_many_series(bytes_max: int) -> NoAnswer:
     return NoAnswer(
-        f"its series have so many distinct names, or sets of label names, that they take more than {SERIES_BYTES_MAX // MIB} MiB of "
+        f"its series have so many distinct names, or sets of label names, that they take more than {bytes_max // MIB} MiB of "
         "memory: restrict the seriesQuery with matchers",
         retryable=False,
     )
@@ -64,15 +64,20 @@ class PrometheusClient:
         budget: ResponseBudget | None = None,
         *,
         listings_max: int = LISTINGS_MAX,
+        series_bytes_max: int = SERIES_BYTES_MAX,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`budget`: of all clients of the process; None: it is the only one. `listings_max`: how many listings there are at once."""
+        """`budget`: of all clients of the process; None: it is the only one. `listings_max`: how many listings there are at once.
+
+        `series_bytes_max`: the memory that the distinct series of a listing may take.
+        """
         self.backend = backend
         self.budget = budget or reading_budget()
         self._monotonic = monotonic
         # After that time, the next request does not join a query either: the server may be one that was replaced.
         self._gate = LaneGate(backend.concurrency_max, held_seconds=JOINED_SECONDS)
         self._listings = LaneGate(listings_max)
+        self._series_bytes_max = series_bytes_max
         self._transport = Transport(
             backend.url,
             credentials,
@@ -126,8 +131,8 @@ class PrometheusClient:
 
         async def take(piece: bytes) -> None:
             feed(piece)
-            if reader.size_bytes > SERIES_BYTES_MAX:
-                raise _too_many_series()
+            if reader.size_bytes > self._series_bytes_max:
+                raise _too_many_series(self._series_bytes_max)
 
         try:
             # The wait is not a part of the timeout: with many rules, the last one would never be listed.

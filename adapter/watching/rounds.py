@@ -30,10 +30,9 @@ from adapter.model import (
     UsageQuery,
 )
 from adapter.watching.byte_budget import ByteBudget
+from adapter.watching.compared_values import compared_values
 from adapter.watching.sources import REFUSED_SECONDS, NotEvaluated, OwnQueries, Source, Sources
 from adapter.watching.waiting_limit import WaitingLimit
-from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
-from wire.api.external_metrics import ExternalMetricValueList
 from wire.api.status import StatusError, Unavailable, failure, internal_error
 from wire.process.crashes import Crashes
 from wire.serving.rendering import as_status
@@ -245,7 +244,7 @@ class Rounds:
         try:
             limit.begin()
             document = await self._answer(watched.known, steps)
-            watched.become(200, _values(document), lambda: msgspec.json.encode(document))
+            watched.become(200, compared_values(document), lambda: msgspec.json.encode(document))
         except NotEvaluated as error:
             self._refuse(watched, error)
             return
@@ -387,20 +386,3 @@ def too_large() -> StatusError:
 def _fail(watched: Watched, error: StatusError) -> None:
     status = error.to_status()
     watched.become(error.code, status, lambda: msgspec.json.encode(status))
-
-
-def _values(document: AnswerDocument) -> object:
-    """Everything in it that can change, except for the timestamps, which move with each evaluation.
-
-    A contract on the age of samples has been applied before: a value that is too old is another value, or a failure.
-    """
-    match document:
-        case MetricValueList() | MetricValueListV1beta1():
-            return [
-                (each.described_object, each.value, each.window_seconds) for each in document.items
-            ]
-        case ExternalMetricValueList():
-            return [
-                (each.metric_labels, each.value, each.window_seconds) for each in document.items
-            ]
-    raise TypeError(f"{type(document).__name__} cannot be watched")

@@ -1,13 +1,19 @@
-"""A server with canned responses, and clients of it."""
+"""A server with canned responses and clients of it, and objects of a cluster."""
 
+import asyncio
 import time
 
 import pytest
 
+from adapter.fetch.cluster_mapping import ClusterMapping
+from adapter.fetch.cluster_objects import WatchedObjects
 from adapter.fetch.prometheus import LISTINGS_MAX, PrometheusClient
+from adapter.fetch.reading_budget import SERIES_BYTES_MAX
 from adapter.model import Backend
 from tests.deadline import DEADLINE_SECONDS
 from tests.unit.adapter.fetch.canned import CannedServer
+from tests.unit.adapter.fetch.fake_cluster import FakeCluster
+from wire.kube.mapper import RestMapper
 from wire.prometheus.access import FileCredentials
 
 
@@ -23,13 +29,20 @@ async def connect(server):
     clients = []
 
     def connected(
-        monotonic=time.monotonic, listings_max: int = LISTINGS_MAX, **settings: object
+        monotonic=time.monotonic,
+        listings_max: int = LISTINGS_MAX,
+        series_bytes_max: int = SERIES_BYTES_MAX,
+        **settings: object,
     ) -> PrometheusClient:
         settings = {"url": server.url, "timeout_seconds": DEADLINE_SECONDS, **settings}
         backend = Backend(**settings)
         clients.append(
             PrometheusClient(
-                backend, FileCredentials(backend), listings_max=listings_max, monotonic=monotonic
+                backend,
+                FileCredentials(backend),
+                listings_max=listings_max,
+                series_bytes_max=series_bytes_max,
+                monotonic=monotonic,
             )
         )
         return clients[-1]
@@ -37,3 +50,24 @@ async def connect(server):
     yield connected
     for client in clients:
         await client.close()
+
+
+@pytest.fixture
+def cluster():
+    return FakeCluster()
+
+
+@pytest.fixture
+async def mapping(cluster):
+    mapper = RestMapper(cluster)
+    await mapper.refresh()
+    return ClusterMapping(mapper)
+
+
+@pytest.fixture
+async def watched(cluster, mapping):
+    tasks = []
+    yield WatchedObjects(cluster, mapping, lambda run: tasks.append(asyncio.create_task(run)))
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

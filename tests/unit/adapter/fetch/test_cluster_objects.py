@@ -1,124 +1,17 @@
 """Objects behind selectors: from a copy, in the order of a LIST, and an error that says which right is missing."""
 
 import asyncio
-import itertools
-import json
 import re
 import tracemalloc
-from collections.abc import AsyncGenerator, Mapping
 
 import pytest
 from prometheus_client import REGISTRY
 
-from adapter.fetch.cluster_mapping import ClusterMapping
-from adapter.fetch.cluster_objects import LIST_SECONDS, LISTS_MAX, WatchedObjects
+from adapter.fetch.cluster_objects import LISTS_MAX, WatchedObjects
 from adapter.model import NODES, PODS, GroupResource, UnknownResource
-from tests.fakes import virtual_time
+from tests.unit.adapter.fetch.fake_cluster import DEPLOYMENTS, EVERYTHING, WEB, named
 from wire.api import labels
-from wire.api.status import Unavailable, forbidden
-from wire.kube.mapper import RestMapper
-from wire.kube.requests import OnAccepted
-
-EVERYTHING = labels.parse("")
-WEB = labels.parse("app=web")
-DEPLOYMENTS = GroupResource("deployments", "apps")
-
-
-def named(namespace: str, name: str, version: int = 1, **own: str) -> dict[str, object]:
-    metadata = {"name": name, "namespace": namespace, "resourceVersion": str(version)}
-    return {"metadata": {**metadata, "labels": own}}
-
-
-def resource(name: str, kind: str, scope: str = "Namespaced") -> dict[str, object]:
-    return {
-        "resource": name,
-        "singularResource": kind.lower(),
-        "responseKind": {"kind": kind},
-        "scope": scope,
-        "shortNames": [name[:2]],
-        "verbs": ["list", "watch"],
-    }
-
-
-def groups(*groups: tuple[str, str, list[dict[str, object]]]) -> bytes:
-    items = [
-        {"metadata": {"name": name}, "versions": [{"version": version, "resources": resources}]}
-        for name, version, resources in groups
-    ]
-    return json.dumps({"kind": "APIGroupDiscoveryList", "items": items}).encode()
-
-
-class FakeCluster:
-    """An API server of a few objects; watches send what the test puts into `events`, None to fail."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, list[dict[str, object]]] = {}
-        self.forbidden: set[str] = set()
-        self.pages: dict[str, list[list[dict[str, object]]]] = {}
-        self.requested: list[tuple[str, Mapping[str, str]]] = []
-        self.in_flight = self.in_flight_max = 0
-        self.may_list = asyncio.Event()
-        self.may_list.set()
-        self.events: asyncio.Queue[dict[str, object] | None] = asyncio.Queue()
-
-    async def get(
-        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
-    ) -> bytes:
-        if path == "/api":
-            pods, nodes = resource("pods", "Pod"), resource("nodes", "Node", "Cluster")
-            return groups(("", "v1", [pods, nodes]))
-        if path == "/apis":
-            return groups(("apps", "v1", [resource("deployments", "Deployment")]))
-        self.requested.append((path, dict(params or {})))
-        if path in self.forbidden:
-            raise forbidden('pods is forbidden: User "me" cannot list resource "pods"')
-        self.in_flight += 1
-        self.in_flight_max = max(self.in_flight, self.in_flight_max)
-        await asyncio.sleep(0)
-        await self.may_list.wait()
-        self.in_flight -= 1
-        listed = {"metadata": {"resourceVersion": "1"}, "items": self.objects.get(path, [])}
-        if pages := self.pages.get(path):
-            page = int((params or {}).get("continue", 0))
-            following = {"continue": str(page + 1)} if page + 1 < len(pages) else {}
-            listed = {"metadata": {"resourceVersion": "1", **following}, "items": pages[page]}
-        return json.dumps(listed).encode()
-
-    async def watch(
-        self,
-        path: str,
-        params: Mapping[str, str] | None = None,
-        *,
-        accept: str = "",
-        timeout_seconds: float = 0.0,
-        on_accepted: OnAccepted = lambda: None,
-    ) -> AsyncGenerator[bytes, None]:
-        while True:
-            event = await self.events.get()
-            if event is None:
-                raise Unavailable("the watch is cut")
-            yield json.dumps(event).encode()
-
-
-@pytest.fixture
-def cluster():
-    return FakeCluster()
-
-
-@pytest.fixture
-async def mapping(cluster):
-    mapper = RestMapper(cluster)
-    await mapper.refresh()
-    return ClusterMapping(mapper)
-
-
-@pytest.fixture
-async def watched(cluster, mapping):
-    tasks = []
-    yield WatchedObjects(cluster, mapping, lambda run: tasks.append(asyncio.create_task(run)))
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+from wire.api.status import Unavailable
 
 
 @pytest.mark.parametrize(
@@ -258,53 +151,6 @@ async def test_a_long_list_is_read_in_pages(cluster, watched):
         None,
         "1",
     ]
-
-
-def test_a_list_that_does_not_end_is_given_up_when_no_client_waits_any_more():
-    """It would use one of the few slots, and memory, for as long as the server sends pages."""
-
-    async def scenario():
-        cluster, tasks, pages = FakeCluster(), [], itertools.count(1)
-        get = cluster.get
-
-        async def endless(path, params=None, *, accept=""):
-            if not path.endswith("/namespaces/b/pods"):
-                return await get(path, params, accept=accept)
-            await virtual_time.passes(1.0)
-            metadata = {"resourceVersion": "1", "continue": str(next(pages))}
-            return json.dumps({"metadata": metadata, "items": []}).encode()
-
-        cluster.get = endless
-        cluster.forbidden.add("/api/v1/pods")
-        mapper = RestMapper(cluster)
-        await mapper.refresh()
-        objects = WatchedObjects(
-            cluster, ClusterMapping(mapper), lambda run: tasks.append(asyncio.create_task(run))
-        )
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(5.0):
-                await objects.objects(PODS, namespace="b", selector=WEB)
-        await virtual_time.passes(LIST_SECONDS)
-        read = next(pages)
-        await virtual_time.passes(LIST_SECONDS)
-        assert next(pages) == read + 1
-        with pytest.raises(
-            Unavailable, match=r"namespaces/b/pods did not end within 60 s"
-        ) as refused:
-            await objects.objects(PODS, namespace="b", selector=WEB)
-        for task in tasks:
-            task.cancel()
-        return str(refused.value)
-
-    assert "59 pages" in virtual_time.run(scenario())
-
-
-async def test_a_list_with_too_many_objects_says_so(cluster, watched, monkeypatch):
-    monkeypatch.setattr("adapter.fetch.cluster_objects.OBJECTS_MAX", 2)
-    cluster.forbidden.add("/api/v1/pods")
-    cluster.pages["/api/v1/namespaces/b/pods"] = [[named("b", name)] for name in "xyz"]
-    with pytest.raises(Unavailable, match="namespaces/b/pods has more than 2 objects"):
-        await watched.objects(PODS, namespace="b", selector=EVERYTHING)
 
 
 async def test_only_a_few_lists_are_in_flight_at_once(cluster, watched):

@@ -90,16 +90,16 @@ DISTINCT_NAMES = [b"requests_%d_total" % number for number in range(20_000)]
     ],
 )
 async def test_a_selector_that_lists_very_many_distinct_series_fails_before_they_fill_the_memory(
-    server, connect, monkeypatch, names, labels
+    server, connect, names, labels
 ):
     server.says = listed(names, labels)
-    monkeypatch.setattr("adapter.fetch.prometheus.SERIES_BYTES_MAX", 1024 * 1024)
+    client = connect(series_bytes_max=1024 * 1024)
     tracemalloc.start()
     try:
         with pytest.raises(
             QueryFailed, match=r"match_this.*more than 1 MiB.*seriesQuery.*matchers"
         ) as failed:
-            await connect().series(match="match_this", max_age_seconds=60)
+            await client.series(match="match_this", max_age_seconds=60)
         taken_bytes = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -128,7 +128,7 @@ def test_the_memory_of_distinct_series_is_estimated_as_it_is():
         assert taken_bytes <= estimated_bytes <= 2 * taken_bytes
 
 
-async def test_series_that_are_listed_many_times_are_counted_once(server, connect, monkeypatch):
+async def test_series_that_are_listed_many_times_are_counted_once(server, connect):
     server.says = listed([b"up"] * 50_000, lambda number: b'"pod":"web-%d"' % number)
-    monkeypatch.setattr("adapter.fetch.prometheus.SERIES_BYTES_MAX", 10_000)
-    assert len(await connect().series(match="up", max_age_seconds=60)) == 1
+    client = connect(series_bytes_max=10_000)
+    assert len(await client.series(match="up", max_age_seconds=60)) == 1

@@ -40,7 +40,7 @@ def vector(*rows: bytes, stats: bytes = b"{}") -> bytes:
             "'abc'",
             id="no number as a scalar",
         ),
-        pytest.param(vector(ROW, NO_DATE), "float", id="a time that is no date"),
+        pytest.param(vector(ROW, NO_DATE), "float", id="a time that is not a date"),
         pytest.param(
             vector(b'{"metric":{},"histogram":[-1e300,{}]}'), "float", id="that of a histogram"
         ),
