@@ -11,26 +11,28 @@ from typing import Final
 import msgspec
 
 from adapter import telemetry
-from adapter.caches import EVALUATIONS_BYTES
+from adapter.caches import EVALUATIONS_BYTES, text_bytes
 from adapter.fetch.known_scrapes import TAKEN_SECONDS_MAX, KnownScrapes
-from adapter.model import FOR_AUTOSCALER, Evaluation, Freshness, Plan, Sending
+from adapter.model import FOR_AUTOSCALER, Evaluation, Freshness, Plan, Sample, Sending
 from adapter.ports import Evaluator
 from wire.process.single_flight import SingleFlight
 
 _EVALUATION_BYTES: Final = 1_000
-_ROW_BYTES: Final = 560
-"""What an evaluation takes beside its query and rows, and a row with two labels, roughly."""
+_ROW_BYTES: Final = 400
+_LABEL_BYTES: Final = 65
+"""What an evaluation takes beside its query and rows, a row, and each of its labels beside the characters of the value, as measured."""
 _SENT = telemetry.EVALUATIONS.labels("sent")
 _SHARED = telemetry.EVALUATIONS.labels("shared")
 _FRESH = telemetry.EVALUATIONS.labels("fresh")
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """An answer, when its query was sent, and until when it is fresh."""
+    """An answer, when its query was sent, until when it is fresh, and what it takes."""
 
     sent_at: float
     fresh_until: float
     evaluation: Evaluation
+    size_bytes: int
 
 
 class SharedEvaluations:
@@ -85,8 +87,9 @@ class SharedEvaluations:
         self._drop(plan)  # So that the dict is in the order of arrival.
         taken_seconds = self._monotonic() - sent_at
         fresh_until = self._fresh_until(plan, evaluation, sent_at, taken_seconds)
-        self._fresh[plan] = _Kept(sent_at, fresh_until, evaluation)
-        self.size_bytes += _size_bytes(plan, evaluation)
+        size_bytes = _size_bytes(plan, evaluation)
+        self._fresh[plan] = _Kept(sent_at, fresh_until, evaluation, size_bytes)
+        self.size_bytes += size_bytes
         self._forget()
         return evaluation
 
@@ -119,8 +122,16 @@ class SharedEvaluations:
     def _drop(self, plan: Plan) -> None:
         held = self._fresh.pop(plan, None)
         if held:
-            self.size_bytes -= _size_bytes(plan, held.evaluation)
+            self.size_bytes -= held.size_bytes
 
 
 def _size_bytes(plan: Plan, evaluation: Evaluation) -> int:
-    return _EVALUATION_BYTES + len(plan.query) + _ROW_BYTES * len(evaluation.samples)
+    return _EVALUATION_BYTES + text_bytes(plan.query) + _rows_bytes(evaluation.samples)
+
+
+def _rows_bytes(samples: Sequence[Sample]) -> int:
+    """The rows of a query have the same labels, mostly."""
+    if not samples:
+        return 0
+    values = samples[0].labels.values()
+    return len(samples) * (_ROW_BYTES + sum(_LABEL_BYTES + text_bytes(each) for each in values))
