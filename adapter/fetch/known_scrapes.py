@@ -13,12 +13,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from adapter.caches import text_bytes
 from adapter.model import Evaluation, Lane, Plan, ResultKind, Sending
 from adapter.model.scrapes import Scrapes
 from adapter.ports import Evaluator, QueryFailed
 from adapter.promql.ages import COUNT, COUNTED_SECONDS, NEWEST, OF, OLDEST, scrapes_query
 from wire.process.single_flight import SingleFlight
+from wire.process.text_bytes import text_bytes
 
 CONTINUOUS_SECONDS: Final = 5.0
 """A query whose evaluations follow each other within this time is in continuous use."""

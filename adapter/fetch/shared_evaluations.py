@@ -11,11 +11,12 @@ from typing import Final
 import msgspec
 
 from adapter import telemetry
-from adapter.caches import EVALUATIONS_BYTES, text_bytes
+from adapter.caches import EVALUATIONS_BYTES
 from adapter.fetch.known_scrapes import TAKEN_SECONDS_MAX, KnownScrapes
 from adapter.model import FOR_AUTOSCALER, Evaluation, Freshness, Plan, Sample, Sending
 from adapter.ports import Evaluator
 from wire.process.single_flight import SingleFlight
+from wire.process.text_bytes import text_bytes
 
 _EVALUATION_BYTES: Final = 1_000
 _ROW_BYTES: Final = 400
