@@ -4,7 +4,6 @@ Bytes are estimated from what was measured: the size of a few texts and numbers.
 the copies of objects and series, whose size the cluster determines, and the responses that are being read.
 """
 
-import sys
 from collections.abc import Callable, Hashable, Iterator
 from typing import Final, Generic, TypeVar
 
@@ -35,7 +34,6 @@ STREAMS_BYTES: Final = 96 * MIB
 WIDE_QUERIES_BYTES: Final = 38 * MIB
 """Wide queries with their proofs and namespaces: 75,000 namespaces of a few queries, or 10,000 queries for one namespace each."""
 
-_EMPTY_TEXT_BYTES: Final = sys.getsizeof("")
 _SELECTOR_BYTES: Final = 100
 _REQUIREMENT_BYTES: Final = 160
 _VALUE_BYTES: Final = 60
@@ -43,11 +41,6 @@ _VALUE_BYTES: Final = 60
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
-
-
-def text_bytes(text: str) -> int:
-    """What the characters of a text take: one to four bytes each, as the widest of them needs."""
-    return sys.getsizeof(text) - _EMPTY_TEXT_BYTES
 
 
 def selector_bytes(selector: Selector) -> int:

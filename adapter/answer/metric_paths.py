@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from adapter.answer.active_configuration import ActiveConfiguration
-from adapter.caches import REQUESTS_BYTES, SizedCache, selector_bytes, text_bytes
+from adapter.caches import REQUESTS_BYTES, SizedCache, selector_bytes
 from adapter.documents import paths
 from adapter.documents.paths import VERSIONS
 from adapter.model import (
@@ -20,6 +20,7 @@ from adapter.model import (
     Offer,
 )
 from wire.api.status import StatusDetails, bad_request, not_found
+from wire.process.text_bytes import text_bytes
 from wire.serving.request_path import split_path, split_url
 
 _REQUEST_BYTES: Final = 1_100

@@ -17,7 +17,7 @@ import msgspec
 from cachetools import TTLCache
 
 from adapter import telemetry
-from adapter.caches import OBJECT_LISTS_BYTES, SizedCache, selector_bytes, text_bytes
+from adapter.caches import OBJECT_LISTS_BYTES, SizedCache, selector_bytes
 from adapter.fetch.cluster_mapping import ClusterMapping
 from adapter.fetch.label_index import LabelIndex
 from adapter.model import PODS, GroupResource, KubeObject
@@ -30,6 +30,7 @@ from wire.kube.mapping import Resource
 from wire.kube.metadata_only import METADATA_LIST, PartialObject
 from wire.kube.requests import Watcher
 from wire.process.single_flight import SingleFlight
+from wire.process.text_bytes import text_bytes
 
 FIRST_LIST_SECONDS = 5.0
 """How long the first request for a resource waits for its watch cache before it lists only its own objects."""

@@ -18,6 +18,7 @@ from adapter.model.scrapes import Scrapes
 from adapter.ports import Evaluator, QueryFailed
 from adapter.promql.ages import COUNT, COUNTED_SECONDS, NEWEST, OF, OLDEST, scrapes_query
 from wire.process.single_flight import SingleFlight
+from wire.process.text_bytes import text_bytes
 
 CONTINUOUS_SECONDS: Final = 5.0
 """A query whose evaluations follow each other within this time is in continuous use."""
@@ -28,7 +29,8 @@ NOT_LEARNED_SECONDS: Final = 600.0
 TAKEN_SECONDS_MAX: Final = 0.25
 """After a longer time it is not known when a result was evaluated."""
 PLANS_MAX: Final = 256
-"""At most 6 MiB, if all have the longest text."""
+QUERY_BYTES_MAX: Final = 24 << 10
+"""Of a query whose scrapes are learned, so that all of them take 6 MiB at most. One with a large label selector may be longer."""
 SAMPLES_MAX: Final = 100_000
 """Of an evaluation. Scrapes are not learned from queries that read more, since counting samples reads those of two minutes."""
 
@@ -79,6 +81,8 @@ class KnownScrapes:
         """A plan was evaluated. Begins to learn, beside that, if it is in continuous use."""
         if not plan.key_labels:
             return  # The own query of a request.
+        if text_bytes(plan.query) > QUERY_BYTES_MAX:
+            return
         if max(len(evaluation.samples), evaluation.cost.samples or 0) > SAMPLES_MAX:
             return
         known = self._known[plan] = self._known.pop(plan, _Known())

@@ -16,6 +16,7 @@ from adapter.fetch.known_scrapes import TAKEN_SECONDS_MAX, KnownScrapes
 from adapter.model import FOR_AUTOSCALER, Evaluation, Freshness, Plan, Sending
 from adapter.ports import Evaluator
 from wire.process.single_flight import SingleFlight
+from wire.process.text_bytes import text_bytes
 
 _EVALUATION_BYTES: Final = 1_000
 """What an evaluation takes beside its query and rows, roughly."""
@@ -25,11 +26,12 @@ _FRESH = telemetry.EVALUATIONS.labels("fresh")
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    """An answer, when its query was sent, and until when it is fresh."""
+    """An answer, when its query was sent, until when it is fresh, and what it takes."""
 
     sent_at: float
     fresh_until: float
     evaluation: Evaluation
+    size_bytes: int
 
 
 class SharedEvaluations:
@@ -84,8 +86,9 @@ class SharedEvaluations:
         self._drop(plan)  # So that the dict is in the order of arrival.
         taken_seconds = self._monotonic() - sent_at
         fresh_until = self._fresh_until(plan, evaluation, sent_at, taken_seconds)
-        self._fresh[plan] = _Kept(sent_at, fresh_until, evaluation)
-        self.size_bytes += _size_bytes(plan, evaluation)
+        size_bytes = _size_bytes(plan, evaluation)
+        self._fresh[plan] = _Kept(sent_at, fresh_until, evaluation, size_bytes)
+        self.size_bytes += size_bytes
         self._forget()
         return evaluation
 
@@ -118,8 +121,8 @@ class SharedEvaluations:
     def _drop(self, plan: Plan) -> None:
         held = self._fresh.pop(plan, None)
         if held:
-            self.size_bytes -= _size_bytes(plan, held.evaluation)
+            self.size_bytes -= held.size_bytes
 
 
 def _size_bytes(plan: Plan, evaluation: Evaluation) -> int:
-    return _EVALUATION_BYTES + len(plan.query) + evaluation.size_bytes
+    return _EVALUATION_BYTES + text_bytes(plan.query) + evaluation.size_bytes

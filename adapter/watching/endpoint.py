@@ -17,7 +17,6 @@ from aiohttp import WSMsgType, web
 
 from adapter import telemetry
 from adapter.answer import KnownRequest
-from adapter.caches import text_bytes
 from adapter.model import CustomMetricRequest, ExternalMetricRequest
 from adapter.watching.rounds import Rounds, Watched, too_large
 from wire.api.metric_stream import (
@@ -31,6 +30,7 @@ from wire.api.metric_stream import (
     encode,
 )
 from wire.api.status import StatusError, Unavailable, bad_request, failure
+from wire.process.text_bytes import text_bytes
 from wire.serving.access_guard import USER, Admit
 from wire.serving.attributes import Attributes, User, attributes_of
 from wire.serving.authorization import Authorizer

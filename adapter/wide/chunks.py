@@ -4,10 +4,10 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
-from adapter.caches import text_bytes
 from adapter.model import Freshness, Plan, WideQuery
 from adapter.wide.demand import FORGOTTEN_SECONDS, Demand, Suspension
 from adapter.wide.text import text_for
+from wire.process.text_bytes import text_bytes
 
 NAMESPACES_PER_PLAN: Final = 400
 """Namespaces in one query; at most 25 kB of text in each of its selectors."""

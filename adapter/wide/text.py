@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from adapter.caches import WIDE_QUERIES_BYTES, SizedCache, selector_bytes, text_bytes
+from adapter.caches import WIDE_QUERIES_BYTES, SizedCache, selector_bytes
 from adapter.model import BackendRef, Rows, Wide, WideQuery
 from adapter.promql.ages import age_query, grouping_of
 from adapter.promql.metric_query import (
@@ -28,6 +28,7 @@ from adapter.wide.proof import Moved, extra_labels
 from adapter.wide.regrouping import keeping
 from wire.api.labels import Operator, Requirement, Selector
 from wire.api.quoting import go_quote
+from wire.process.text_bytes import text_bytes
 
 # No value of a label selector contains such brackets.
 _ANY_VALUE: Final = "<any value>"

@@ -15,6 +15,7 @@ from wire.api.quoting import go_quote
 from wire.api.status import StatusDetails, StatusError, forbidden
 from wire.kube.client import decoded
 from wire.kube.requests import Writer
+from wire.process.text_bytes import text_bytes
 from wire.serving.attributes import ANONYMOUS, PRIVILEGED_GROUP, Attributes, User
 from wire.serving.options import ALWAYS_ALLOWED
 from wire.serving.review_cache import ANONYMOUS_SIZE_MAX, DECISIONS_SIZE_MAX, ReviewCache
@@ -24,13 +25,16 @@ from wire.serving.reviews import review
 # Upstream caches no decision on longer attributes (maxControlledAttrCacheSize).
 UNCACHED_SIZE = 10_000
 PATH_SHOWN_MAX = 1_000
+USERS_MAX = 1_024
+"""Users that decisions have in common; with more, all are forgotten. The front proxy names the user in each request, and one may have
+hundreds of groups."""
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 log = logging.getLogger(__name__)
 
 
 class Decision(NamedTuple):
-    """What the API server decided; `reason` is its sentence, often empty."""
+    """What the API server decided; `reason` is why it denied, often empty."""
 
     allowed: bool
     reason: str
@@ -52,6 +56,7 @@ class Authorizer:
         """`reviewer` None: only `system:masters` and the always allowed paths pass. `queue`: for what anonymous clients ask."""
         self._reviewer = reviewer
         self._queue = queue or ReviewQueue()
+        self._users: dict[User, User] = {}
         # A slash at the beginning is optional (apiserver's authorization/path).
         paths = [path.removeprefix("/") for path in always_allow_paths]
         self._allowed_paths = {path for path in paths if not path.endswith("*")}
@@ -103,19 +108,24 @@ class Authorizer:
                 return self._queue.make(address, lambda: _review(reviewer, user, attributes))
             return _review(reviewer, user, attributes)
 
-        key = (user, attributes)
+        key = (self._shared(user), attributes)
         if _size_of(key) >= UNCACHED_SIZE:
             return await reviewed()
         cache = self._anonymous if user.name == ANONYMOUS else self._decisions
         return await cache.get(key, reviewed)
 
+    def _shared(self, user: User) -> User:
+        if len(self._users) >= USERS_MAX:
+            self._users.clear()
+        return self._users.setdefault(user, user)
+
 
 def _size_of(key: tuple[User, Attributes]) -> int:
-    """What the client chose of the attributes (webhook.go's shouldCache); users repeat."""
+    """The texts of the attributes, which the client chose (webhook.go's shouldCache). Equal users are kept once."""
     _, requested = key
     return sum(
         map(
-            len,
+            text_bytes,
             (
                 requested.path,
                 requested.namespace,
@@ -193,4 +203,5 @@ async def _review(reviewer: Writer, user: User, attributes: Attributes) -> Decis
     status = decoded(response, _AccessReview, what="SubjectAccessReview").status
     if status.evaluation_error:
         log.info("SubjectAccessReview for %s: %s", user.name, status.evaluation_error)
-    return Decision(allowed=status.allowed and not status.denied, reason=status.reason)
+    allowed = status.allowed and not status.denied
+    return Decision(allowed=allowed, reason="" if allowed else status.reason)

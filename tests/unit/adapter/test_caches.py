@@ -1,9 +1,6 @@
 """The caches on the way of a request fit in the memory of the pod together."""
 
 import re
-import sys
-
-import pytest
 
 from adapter import caches
 from adapter.wide import plans, text
@@ -81,12 +78,3 @@ def test_what_is_no_longer_kept_is_dropped_once():
     cache.keep("c", "54321")
     cache.keep("c", "1234567890")
     assert dropped == ["1234", "1234", "12345", "54321", "1234567890"]
-
-
-@pytest.mark.parametrize(
-    "last", ["a", "\N{LATIN SMALL LETTER E WITH ACUTE}", "\u20ac", "\U0001f600"]
-)
-def test_a_text_is_counted_by_its_widest_character(last):
-    text_of_bytes = sys.getsizeof("a" * 1_000 + last)
-    assert 0 <= text_of_bytes - caches.text_bytes("a" * 1_000 + last) < 100
-    assert caches.text_bytes("") == 0

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from adapter.fetch.known_scrapes import PLANS_MAX, KnownScrapes
+from adapter.fetch.known_scrapes import PLANS_MAX, QUERY_BYTES_MAX, KnownScrapes
 from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import FOR_AUTOSCALER, Cost, Evaluation, Freshness, Plan, Sample
 from adapter.ports import QueryFailed
@@ -183,16 +183,19 @@ def test_the_next_samples_of_the_plans_in_use_are_known():
     assert not_in_use == float("inf")
 
 
-def test_neither_the_own_query_of_a_request_nor_one_that_reads_very_much_is_observed():
+def test_neither_the_own_query_of_a_request_nor_one_that_is_long_or_reads_very_much_is_observed():
     async def scenario():
         loop = asyncio.get_running_loop()
         prometheus = ScrapedPrometheus()
         scrapes = KnownScrapes(prometheus, monotonic=loop.time)
         own = Plan(WIDE.query)
+        values = "x" * QUERY_BYTES_MAX
+        long = Plan(WIDE.query.replace('""', f'"{values}"'), key_labels=WIDE.key_labels)
         result = Evaluation(samples=(), evaluated_at_seconds=0.0)
         large = Evaluation(samples=(), evaluated_at_seconds=0.0, cost=Cost(samples=1_000_000))
         for seconds in range(100):
             scrapes.evaluated(own, result, float(seconds))
+            scrapes.evaluated(long, result, float(seconds))
             scrapes.evaluated(WIDE, large, float(seconds))
             await virtual_time.passes(0.1)
         return prometheus.observations

@@ -193,26 +193,25 @@ def text_of(values, requirements=1):
     ],
 )
 def test_a_proof_takes_no_more_memory_than_is_counted(template, selector, dated):
-    before = set(text._proofs)
     texts = [f"other-{number}!=a,{selector}" for number in range(50)]
     tracemalloc.start()
     try:
         before_bytes, _ = tracemalloc.get_traced_memory()
+        kept = {}
         for each in texts:
-            text.wide_for_selector(
-                template,
+            of = text._OfTemplate(
+                template=template,
                 series="load",
                 selector=labels._read(each),
-                namespace=equals("namespace", "a"),
-                backend=BackendRef(),
+                equal=(),
+                namespace_label="namespace",
                 dated=dated,
             )
+            kept[of] = text._Proof(of.proven())
         kept_bytes = tracemalloc.get_traced_memory()[0] - before_bytes
     finally:
         tracemalloc.stop()
-    added = set(text._proofs) - before
-    assert len(added) == len(texts)
-    counted_bytes = sum(text._size_bytes(each, text._proofs.get(each)) for each in added)
+    counted_bytes = sum(text._size_bytes(of, proof) for of, proof in kept.items())
     assert kept_bytes <= counted_bytes <= 4 * kept_bytes
 
 

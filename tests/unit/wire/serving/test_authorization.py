@@ -1,6 +1,7 @@
 """Authorization over real TLS, and the text of a refusal."""
 
 import json
+import tracemalloc
 
 import pytest
 
@@ -95,6 +96,36 @@ async def test_anonymous_clients_do_not_displace_the_decisions_on_others():
     before = len(reviews.reviews)
     await ask("bob", "/bob")
     assert len(reviews.reviews) == before, "it was still known"
+
+
+class AllowsEverything:
+    """An API server that says why."""
+
+    async def create(self, path: str, body: bytes) -> bytes:
+        reason = "RBAC: allowed by ClusterRoleBinding " + "x" * 100
+        return json.dumps({"status": {"allowed": True, "reason": reason}}).encode()
+
+
+async def test_the_decisions_on_one_user_take_no_more_memory_than_is_counted():
+    """The front proxy sends the name and the groups with each request."""
+    authorizer = Authorizer(AllowsEverything(), monotonic=lambda: 0.0)
+    groups = [f"group-{number}".encode() for number in range(300)]
+    paths = [f"/apis/g/v1/{'a' * 800}{number}\U0001f600".encode() for number in range(100)]
+
+    async def ask(path):
+        user = User(name="bob", groups=tuple(map(bytes.decode, groups)))
+        await authorizer.authorize(user, attributes_of("GET", path.decode()))
+
+    await ask(b"/first")
+    before_counted = authorizer._decisions.size
+    tracemalloc.start()
+    try:
+        for path in paths:
+            await ask(path)
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept_bytes <= 1.1 * (authorizer._decisions.size - before_counted)
 
 
 @pytest.mark.deviation("reason-of-reviews")
