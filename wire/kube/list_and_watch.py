@@ -6,6 +6,10 @@ import msgspec
 
 from wire.api import kube_json
 from wire.api.meta import ListMeta
+from wire.kube.requests import PageTooLarge
+
+# Of what a page may have. After one with less, twice as many objects are requested, if there were fewer than usual.
+SMALL_PAGE_SHARE = 1 / 4
 
 
 class Expired(Exception):
@@ -38,15 +42,26 @@ async def pages(
 ) -> AsyncIterator[ListPage]:
     """The pages of a LIST in their order, at most `limit` objects each; None for all objects in one page.
 
-    Raises what `get` raises and `msgspec.DecodeError`.
+    If a page is too large, fewer objects are requested. Raises what `get` raises and `msgspec.DecodeError`.
     """
-    sent = dict(params) if limit is None else {**params, "limit": str(limit)}
+    sent, size, small_bytes = dict(params), limit or 0, 0.0
     while True:
-        page = list_page(await get(sent))
+        if size:
+            sent["limit"] = str(size)
+        try:
+            body = await get(sent)
+        except PageTooLarge as error:
+            if size <= 1:
+                raise
+            size, small_bytes = size // 2, error.bytes_max * SMALL_PAGE_SHARE
+            continue
+        page = list_page(body)
         yield page
         if not page.metadata.continue_:
             return
         sent["continue"] = page.metadata.continue_
+        if len(body) < small_bytes:
+            size = min(2 * size, limit or 0)
 
 
 class WatchEvent(msgspec.Struct, frozen=True):
