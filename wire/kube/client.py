@@ -24,7 +24,7 @@ from wire.api.status import NotSent, StatusError, Unavailable, from_response
 from wire.kube.connection import Connection
 from wire.kube.request_failures import ConnectionClosed, FailureOf
 from wire.kube.request_url import request_url
-from wire.kube.requests import JSON, BeforeEach, OnAccepted, Writer
+from wire.kube.requests import JSON, BeforeEach, OnAccepted, PageTooLarge, Writer
 from wire.process.connection_pool import ConnectionPool
 from wire.process.response_budget import ResponseBudget, ResponseTooLarge
 from wire.process.single_attempt import single_attempt
@@ -40,6 +40,8 @@ CONNECTIONS_MAX = 256
 IDLE_SECONDS = 90.0
 # The metrics of 100,000 pods are 40 MB in one response.
 RESPONSE_BYTES_MAX = 2**28
+# Of a LIST with a `limit`, which can be requested in smaller pieces: users choose how large objects are, up to about 1.5 MB each.
+PAGE_BYTES_MAX = 2**25
 CLOSE_SECONDS = 1.0
 # client-go waits for a busy server up to ten times, as long as it says (rest/request.go). This is less than a sync period: what
 # is written is not older than the next decision.
@@ -62,13 +64,14 @@ class KubeClient(Writer):
         timeout_seconds: float = REQUEST_TIMEOUT_SECONDS,
         connect_timeout_seconds: float = CONNECT_TIMEOUT_SECONDS,
         response_bytes_max: int = RESPONSE_BYTES_MAX,
+        page_bytes_max: int = PAGE_BYTES_MAX,
         connections_max: int = CONNECTIONS_MAX,
         busy_retries_max: int = BUSY_RETRIES_MAX,
         budget: ResponseBudget | None = None,
         decompresses: bool = True,
     ) -> None:
         """`connect_timeout_seconds`: also how much longer than requested a watch may be silent. `response_bytes_max` limits a
-        response's body and a watch's event, `connections_max` the connections for requests (0: no limit), `busy_retries_max` how
+        response's body and a watch's event, `page_bytes_max` a page of a LIST with several objects, `connections_max` the connections for requests (0: no limit), `busy_retries_max` how
         often Retry-After is waited for. `budget`: for the bodies of several clients together, and of each instead of
         `response_bytes_max`. `decompresses`: whether responses may be compressed; how large they are is then known only afterwards.
         """
@@ -79,6 +82,7 @@ class KubeClient(Writer):
         )
         self._connect_timeout_seconds = connect_timeout_seconds
         self._response_bytes_max = response_bytes_max
+        self._page_bytes_max = page_bytes_max
         self._busy_retries_max = busy_retries_max
         self._decompresses = decompresses
         self.budget = budget or ResponseBudget(
@@ -222,7 +226,8 @@ class KubeClient(Writer):
             ):
                 if not self._decompresses and "Content-Encoding" in response.headers:
                     raise ValueError("the response is compressed, which was not requested")
-                return response, await self._body(response)
+                is_page = params is not None and int(params.get("limit", "1")) > 1
+                return response, await self._body(response, is_page=is_page)
 
     async def _headers(
         self, accept: str, *, refused: bool = False, compressed: bool = True
@@ -263,18 +268,24 @@ class KubeClient(Writer):
             middlewares=None if method == "GET" else (single_attempt,),
         )
 
-    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+    async def _body(self, response: aiohttp.ClientResponse, *, is_page: bool = False) -> bytes:
+        """Raises `Unavailable` if it is too large; `PageTooLarge` for a page of a LIST."""
         chunks: list[bytes] = []
         with self.budget.claim() as claim:
             async for chunk in response.content.iter_any():
                 try:
                     await claim.grow(len(chunk))
                 except ResponseTooLarge as error:
-                    request = f"{response.method} {self.server}{response.url.path}"
-                    limit = f"the response is larger than {claim.size_bytes_max} bytes"
-                    raise Unavailable(f"{request}: {limit}") from error
+                    raise Unavailable(self._too_large(response, claim.size_bytes_max)) from error
+                if is_page and claim.size_bytes > self._page_bytes_max:
+                    message = self._too_large(response, self._page_bytes_max)
+                    raise PageTooLarge(message, bytes_max=self._page_bytes_max)
                 chunks.append(chunk)
             return b"".join(chunks)
+
+    def _too_large(self, response: aiohttp.ClientResponse, bytes_max: int) -> str:
+        request = f"{response.method} {self.server}{response.url.path}"
+        return f"{request}: the response is larger than {bytes_max} bytes"
 
     def _session(self, connections_max: int) -> aiohttp.ClientSession:
         if self._is_closed:

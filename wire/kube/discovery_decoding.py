@@ -14,6 +14,7 @@ from wire.api import kube_json
 from wire.kube.mapping import GroupVersion, Resource
 
 T = TypeVar("T")
+AGGREGATED_KIND = "APIGroupDiscoveryList"
 STALE = "kube-apiserver cannot read it from its server, which may be down"
 
 
@@ -43,7 +44,7 @@ def read_aggregated(body: bytes, known: Sequence[GroupVersion]) -> Discovered | 
     `known` is what an earlier document at the same path said. Raises `msgspec.DecodeError`.
     """
     document = kube_json.decode(body, _AggregatedList)
-    if document.kind != "APIGroupDiscoveryList":
+    if document.kind != AGGREGATED_KIND:
         return None
     groups, problems = _readable(document.items, _AggregatedGroup, "a group")
     found: list[GroupVersion] = []
@@ -97,6 +98,31 @@ def read_groups(
             if each.group and (each.group, each.version) not in named
         ]
     return listed, problems
+
+
+def offered_versions(body: bytes, group: str) -> list[str] | None:
+    """The versions of a group that may be used, the preferred one first; None without the group. From `/apis`.
+
+    Upstream: `convertAPIGroup` of client-go leaves out the stale versions of an aggregated document. A list of groups does not name them.
+    Raises `msgspec.DecodeError`.
+    """
+    document = kube_json.decode(body, _AggregatedList)
+    if document.kind == AGGREGATED_KIND:
+        aggregated, problems = _readable(document.items, _AggregatedGroup, "a group")
+        for each in aggregated:
+            if each.metadata.name == group:
+                fresh, _ = _readable(each.versions, _AggregatedVersion, "a version")
+                return [version.version for version in fresh if version.is_current]
+    else:
+        listed = kube_json.decode(body, _GroupList).groups
+        groups, problems = _readable(listed, _Group, "a group")
+        for one in groups:
+            if one.name == group:
+                versions, _ = _readable(one.versions, _Version, "a version")
+                return [each.version for each in (one.preferred_version, *versions)]
+    if problems:
+        raise msgspec.DecodeError(problems[0])
+    return None
 
 
 def read_resources(

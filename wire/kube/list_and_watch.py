@@ -8,9 +8,13 @@ import msgspec
 from wire.api import kube_json
 from wire.api.meta import ListMeta
 from wire.api.status import Unavailable
+from wire.kube.requests import PageTooLarge
 
 OBJECTS_MAX: Final = 1_000_000
 """Of one LIST. A server that pages without end must not fill the memory."""
+
+# Of what a page may have. After one with less, twice as many objects are requested, if there were fewer than usual.
+SMALL_PAGE_SHARE = 1 / 4
 
 
 class Expired(Exception):
@@ -48,12 +52,22 @@ async def pages(
 ) -> AsyncIterator[ListPage]:
     """The pages of the LIST of `path` in their order, at most `limit` objects each; None for all objects in one page.
 
-    Raises what `get` raises, `msgspec.DecodeError`, and `Unavailable` for pages that do not end.
+    If a page is too large, fewer objects are requested. Raises what `get` raises, `msgspec.DecodeError`, and `Unavailable` for
+    pages that do not end.
     """
-    sent = dict(params) if limit is None else {**params, "limit": str(limit)}
+    sent, size, small_bytes = dict(params), limit or 0, 0.0
     count = 0
     while True:
-        page = list_page(await get(sent))
+        if size:
+            sent["limit"] = str(size)
+        try:
+            body = await get(sent)
+        except PageTooLarge as error:
+            if size <= 1:
+                raise
+            size, small_bytes = size // 2, error.bytes_max * SMALL_PAGE_SHARE
+            continue
+        page = list_page(body)
         count += max(1, len(page.items))  # A page may be empty and still not the last one.
         if count > objects_max:
             raise Unavailable(f"{path} has more than {objects_max} objects")
@@ -66,6 +80,8 @@ async def pages(
                 f"{path}: its list does not end, since the server returned the same `continue` twice"
             )
         sent["continue"] = following
+        if len(body) < small_bytes:
+            size = min(2 * size, limit or 0)
 
 
 class WatchEvent(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 Paths are sent as they are, so names in them must be escaped. Bodies are bytes. Every method raises
 `wire.api.status.StatusError` for an answer that is not 2xx and `Unavailable` where no answer came: `NotSent`, which is one,
-if the server cannot have received the request.
+if the server cannot have received the request, and `PageTooLarge`.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -10,9 +10,19 @@ from typing import Protocol
 
 import msgspec
 
+from wire.api.status import Unavailable
+
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+
+
+class PageTooLarge(Unavailable):
+    """The response to a LIST with a `limit` of more than one object is larger than `bytes_max`: request fewer objects."""
+
+    def __init__(self, message: str, *, bytes_max: int) -> None:
+        super().__init__(message)
+        self.bytes_max = bytes_max
 
 
 OnAccepted = Callable[[], None]

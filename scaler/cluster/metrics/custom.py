@@ -16,11 +16,11 @@ from scaler.api.autoscaler import CrossVersionObjectReference
 from scaler.cluster.failed_requests import worded
 from scaler.cluster.metrics.metrics_api import MetricUnavailable, with_selectors, within_limit
 from scaler.cluster.metrics.response_parts import decoded
-from wire.api import kube_json
 from wire.api.custom_metrics import GROUP, MetricValueList, decode
 from wire.api.labels import Selector
 from wire.api.status import StatusError, Unavailable
-from wire.kube.mapper import RestMapper
+from wire.kube.discovery_decoding import offered_versions
+from wire.kube.mapper import ACCEPT_AGGREGATED, RestMapper
 from wire.kube.mapping import Resource
 from wire.kube.requests import Reader
 from wire.process.single_flight import SingleFlight
@@ -36,20 +36,6 @@ EVERY_OBJECT = "*"
 KNOWN_WAIT_SECONDS = 0.5
 # A server that fails, or is busy, says nothing about versions.
 SERVER_ERROR, TOO_MANY_REQUESTS = 500, 429
-
-
-class _Version(msgspec.Struct, frozen=True):
-    version: str = ""
-
-
-class _Group(msgspec.Struct, frozen=True, rename="camel"):
-    name: str = ""
-    versions: tuple[_Version, ...] = ()
-    preferred_version: _Version = _Version()
-
-
-class _Groups(msgspec.Struct, frozen=True):
-    groups: tuple[_Group, ...]  # what has none is something else
 
 
 class PreferredVersion:
@@ -75,7 +61,7 @@ class PreferredVersion:
         self._discovery: SingleFlight[str, str] = SingleFlight()
 
     async def get(self) -> str:
-        """`v1beta2` or `v1beta1`. Raises `MetricUnavailable`, `StatusError`, `Unavailable`."""
+        """`v1beta2` or `v1beta1`. Raises `MetricUnavailable`, `StatusError`, `Unavailable` and `msgspec.DecodeError`."""
         age_seconds = self._monotonic() - self._discovered_at_seconds
         if self._version and age_seconds < self._period_seconds:
             return self._version
@@ -99,25 +85,22 @@ class PreferredVersion:
     async def _discover(self) -> str:
         started_seconds = self._monotonic()
         try:
-            response = await self._kube.get("/apis")
+            response = await self._kube.get("/apis", accept=ACCEPT_AGGREGATED)
         except StatusError:
             self._responds = True
             raise
         self._responds = True
-        self._version = _chosen(kube_json.decode(response, _Groups).groups)
+        self._version = _chosen(offered_versions(response, GROUP))
         self._discovered_at_seconds = started_seconds
         return self._version
 
 
-def _chosen(groups: tuple[_Group, ...]) -> str:
-    for group in groups:
-        if group.name == GROUP:
-            break
-    else:
+def _chosen(offered: list[str] | None) -> str:
+    if offered is None:
         raise MetricUnavailable(f"no custom metrics API ({GROUP}) registered")
-    for version in (group.preferred_version, *group.versions):
-        if version.version in KNOWN_VERSIONS:
-            return version.version
+    for version in offered:
+        if version in KNOWN_VERSIONS:
+            return version
     raise MetricUnavailable("no known available metric versions found")
 
 
@@ -180,7 +163,7 @@ class CustomMetrics:
             resource, name = OF_NAMESPACE, metric
         else:
             # Without the API, that is the cause, and not a kind that is unknown, too (`getPreferredClient` comes first).
-            with suppress(StatusError, Unavailable):
+            with suppress(StatusError, Unavailable, msgspec.DecodeError):
                 await self._version.get()
             resource = await self._resource(group_of(described), described.kind)
             name = described.name

@@ -269,6 +269,16 @@ def generic(code: int) -> Exception:
             "unable to fetch metrics from custom metrics API: no known available metric versions found",
             id="no known version",
         ),
+        *(
+            pytest.param(
+                metric,
+                "/apis",
+                b'{"kind": "Status", "status": "Success"}',
+                "unable to fetch metrics from custom metrics API: the response is malformed",
+                id=f"no list of groups, {metric.type}",
+            )
+            for metric in (pods(), of_object("Ingress", "networking.k8s.io/v1"))
+        ),
         pytest.param(
             of_object("Thing", "example.com/v1"),
             "/unused",

@@ -8,9 +8,12 @@ import msgspec
 import pytest
 
 from scaler.cluster.metrics.custom import KNOWN_WAIT_SECONDS, PreferredVersion
+from scaler.cluster.metrics.metrics_api import MetricUnavailable
 from tests.fakes import virtual_time
 from tests.unit.scaler.cluster.metrics.test_measurements import GROUPS
+from wire.api.custom_metrics import GROUP
 from wire.api.status import StatusError, Unavailable
+from wire.kube.mapper import ACCEPT_AGGREGATED
 
 PERIOD_SECONDS = 15.0
 HANGING_SECONDS = 60.0
@@ -25,11 +28,13 @@ class Discovery:
         self.groups: object = GROUPS
         self.seconds = 0.0
         self.requests = 0
+        self.accepted = ""
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
     ) -> bytes:
         assert path == "/apis"
+        self.accepted = accept
         self.requests += 1
         await virtual_time.passes(self.seconds)
         if self.error is not None:
@@ -136,3 +141,64 @@ def test_without_a_known_version_the_failure_of_discovery_is_that_of_the_metric(
             await version_of(discovery).get()
 
     virtual_time.run(scenario())
+
+
+def of_group(*versions: tuple[str, str]) -> object:
+    """An aggregated document with these versions of the custom metrics API, and whether each of them is Current."""
+    of_custom = {
+        "metadata": {"name": GROUP},
+        "versions": [
+            {"version": version, "freshness": freshness, "resources": [{"resource": "pods"}]}
+            for version, freshness in versions
+        ],
+    }
+    malformed = {"metadata": 7}
+    return {"kind": "APIGroupDiscoveryList", "items": [malformed, of_custom]}
+
+
+@pytest.mark.parametrize(
+    ("versions", "chosen"),
+    [
+        pytest.param([("v1beta2", "Stale"), ("v1beta1", "Current")], "v1beta1", id="stale"),
+        pytest.param([("v1beta1", "Current"), ("v1beta2", "Current")], "v1beta1", id="preferred"),
+        pytest.param([("v3", "Current"), ("v1beta1", "")], "v1beta1", id="unknown"),
+    ],
+)
+def test_the_version_is_the_first_one_whose_server_responds(versions, chosen):
+    """An APIService that was left behind by an adapter makes its version stale. Upstream: `convertAPIGroup`."""
+
+    async def scenario() -> None:
+        discovery = Discovery()
+        discovery.groups = of_group(*versions)
+        assert await version_of(discovery).get() == chosen
+        assert discovery.accepted == ACCEPT_AGGREGATED
+
+    virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (
+            of_group(("v1beta2", "Stale"), ("v1beta1", "Stale")),
+            "no known available metric versions found",
+        ),
+        ({"kind": "APIGroupDiscoveryList", "items": []}, "no custom metrics API"),
+    ],
+)
+def test_without_a_version_whose_server_responds_the_metric_fails_as_upstream(groups, message):
+    async def scenario() -> None:
+        discovery = Discovery()
+        discovery.groups = groups
+        with pytest.raises(MetricUnavailable, match=message):
+            await version_of(discovery).get()
+
+    virtual_time.run(scenario())
+
+
+def test_a_group_that_cannot_be_read_is_not_taken_for_none():
+    async def scenario(discovery: Discovery, version: PreferredVersion) -> None:
+        discovery.groups = {"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": 7}}]}
+        assert await version.get() == "v1beta2"
+
+    with_a_known_version(scenario)
