@@ -18,6 +18,10 @@ _NAMESPACE_BYTES: Final = 384
 """What a query, a chunk and a namespace take beside the texts of queries, as measured."""
 _TEXT_BYTES: Final = 50
 """What a text takes beside its characters."""
+_REQUEST_BYTES: Final = 220
+"""Of a request that the demand keeps. There may be twice as many until they are counted again."""
+_REQUESTS_OF_CHUNK: Final = 8
+"""Requests that are part of `_CHUNK_BYTES`."""
 _NAME_BYTES: Final = 64
 """Of a namespace in the text of a query."""
 
@@ -42,17 +46,28 @@ class Chunks:
         self._text_bytes = sum(_TEXT_BYTES + text_bytes(each) for each in texts)
         places = len(query.parts[1:]) + len(query.ages[1:])
         self._namespace_bytes = _NAMESPACE_BYTES + _NAME_BYTES * places
+        self._requests = 0
+        """Those that the demands had kept when they were counted."""
 
     def __len__(self) -> int:
         return len(self._chunk_of)
 
     @property
     def size_bytes(self) -> int:
-        """What the query takes with its plans, roughly. It changes with the number of namespaces."""
-        chunks = len(self._chunks)
-        of_queries = _QUERY_BYTES + self._text_bytes
-        of_chunks = chunks * (_CHUNK_BYTES + self._text_bytes)
-        return of_queries + of_chunks + len(self._chunk_of) * self._namespace_bytes
+        """What the query takes with its plans, roughly. It changes with the number of namespaces, and when requests are counted again."""
+        of_query = _QUERY_BYTES + self._text_bytes
+        of_chunks = len(self._chunks) * (_CHUNK_BYTES + self._text_bytes)
+        of_namespaces = len(self._chunk_of) * self._namespace_bytes
+        return of_query + of_chunks + of_namespaces + self._requests * _REQUEST_BYTES
+
+    def count_requests(self, chunk: "Chunk") -> bool:
+        """Count the requests that a chunk has kept, unless their number has hardly changed. Returns whether they were counted."""
+        more = chunk.demand.kept_requests - chunk.counted_requests
+        if -chunk.counted_requests // 2 <= more <= max(chunk.counted_requests, _REQUESTS_OF_CHUNK):
+            return False
+        chunk.counted_requests += more
+        self._requests += more
+        return True
 
     def known(self, namespace: str, now_seconds: float) -> "Chunk | None":
         """The chunk of a namespace; None for one that was not requested recently."""
@@ -89,6 +104,7 @@ class Chunks:
             return
         smallest = min(self._chunks, key=lambda each: len(each.namespaces))
         self._chunks.remove(smallest)
+        self._requests -= smallest.counted_requests
         for namespace in smallest.namespaces:
             del self._chunk_of[namespace]
 
@@ -98,6 +114,8 @@ class Chunk:
 
     def __init__(self, query: WideQuery, freshness: Freshness) -> None:
         self.demand = Demand(freshness)
+        self.counted_requests = 0
+        """How many requests the demand had kept when they were counted."""
         self.namespaces: set[str] = set()
         self.awaited_since: float | None = None
         """When the first request began to wait for the results that are not there yet."""

@@ -86,6 +86,11 @@ class Demand:
         """Whether the wide query is known to have cost no more than what it replaced, when it was evaluated last."""
         self._tried_again_seconds = TRIED_AGAIN_SECONDS_MIN
 
+    @property
+    def kept_requests(self) -> int:
+        """How many requests are kept to count each of them once."""
+        return len(self._period) + len(self._without_rows)
+
     def requested(self, query: str, row_count: int, now_seconds: float) -> None:
         """A request arrived whose narrow query is `query` and returns so many rows."""
         if now_seconds - self._began_at >= self.period_seconds:

@@ -171,7 +171,8 @@ class WidePlans:
         before = len(chunks)
         find = chunks.known if is_known else chunks.of
         found = find(wide.namespace, now_seconds)
-        if len(chunks) != before:
+        has_counted = found is not None and chunks.count_requests(found)
+        if has_counted or len(chunks) != before:
             self._queries.keep(wide.query, chunks)
         return found
 

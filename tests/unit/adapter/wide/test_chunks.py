@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from adapter.caches import MIB, SizedCache
-from adapter.model import Freshness, WideQuery
+from adapter.model import Evaluation, Freshness, WideQuery
 from adapter.wide.chunks import NAMESPACES_PER_PLAN, Chunks
 from adapter.wide.demand import FORGOTTEN_SECONDS
 from tests.unit.adapter.wide.test_plans import Planner, SmallPrometheus, of_pods, of_queue
@@ -50,6 +50,39 @@ async def test_a_client_that_invents_selectors_cannot_fill_the_memory():
         await planner.plans.evaluation_for(kept.wide, "q", ())
         assert planner.plans._queries.size_bytes <= 50_000
     assert planner.plans._chunks(kept.wide.query) is first, "the others are dropped before it"
+
+
+def test_the_requests_that_are_counted_for_wide_queries_count_for_the_bound():
+    """Each query keeps those of its last period, also if it is not requested any more."""
+    planner = Planner(bytes_max=500_000)
+    wide = [of_queue("a", f"queue!=q{number}")[0].wide for number in range(20)]
+    nothing = Evaluation(samples=(), evaluated_at_seconds=1.0)
+    tracemalloc.start()
+    try:
+        for each in wide:
+            for number in range(1_000):
+                narrow = f"{each.query.parts[0]}{number}"
+                planner.plans._chunk(each, 1.0, is_known=False).demand.requested(narrow, 1, 1.0)
+                if number % 2:
+                    planner.plans.own_query_answered(each, narrow, nothing)
+        kept = tracemalloc.take_snapshot()
+    finally:
+        tracemalloc.stop()
+    assert planner.plans._queries.size_bytes <= 500_000
+    of_package = kept.filter_traces([tracemalloc.Filter(True, "*/adapter/wide/*")])
+    assert sum(each.size for each in of_package.traces) <= 2 * 500_000
+
+
+async def test_requests_of_a_period_that_has_ended_do_not_count_for_the_bound():
+    planner = Planner()
+    query, _ = of_queue("a", "queue=q")
+    sizes = []
+    for seconds in (0.0, 10.0):
+        planner.clock.now_seconds += seconds
+        for number in range(1_000 if seconds == 0.0 else 3):
+            await planner.plans.evaluation_for(query.wide, f"q{number}", ())
+        sizes.append(planner.plans._queries.size_bytes)
+    assert sizes[1] + 50_000 < sizes[0]
 
 
 @pytest.mark.parametrize(
