@@ -189,28 +189,6 @@ async def test_the_memory_of_all_results_is_bounded_whatever_it_is_for(clock):
     assert shared.size_bytes <= 3_000_000
 
 
-@pytest.mark.parametrize(
-    ("label_count", "value", "kept_bytes"),
-    [
-        pytest.param(0, "", 220, id="no labels"),
-        pytest.param(2, "v" * 20, 417, id="two labels"),
-        pytest.param(20, "v" * 30, 2_268, id="the labels of a series"),
-        pytest.param(20, "v" * 60, 2_867, id="long values"),
-    ],
-)
-async def test_a_row_counts_with_its_labels(clock, label_count, value, kept_bytes):
-    """`kept_bytes` were measured."""
-    labels = {f"label_{number}": value for number in range(label_count)}
-
-    class Labeled:
-        async def evaluate(self, plan, sending=FOR_AUTOSCALER):
-            return Evaluation(samples=(Sample(labels, 1.0, 1.0),) * 1_000, evaluated_at_seconds=1.0)
-
-    shared = SharedEvaluations(Labeled(), freshness=Freshness.always(60.0), monotonic=clock)
-    await shared.evaluate(Plan("up"))
-    assert kept_bytes * 1_000 <= shared.size_bytes <= 2 * kept_bytes * 1_000
-
-
 async def test_the_width_of_the_characters_of_a_query_counts(clock):
     shared = SharedEvaluations(Rows(0), freshness=Freshness.always(60.0), monotonic=clock)
     await shared.evaluate(Plan("\U0001f600" + "x" * 10_000))
