@@ -135,5 +135,6 @@ def _counting(query: str) -> dict[str, str]:
             raise bad_request(
                 f"the parameter {name} has {len(value)} characters: at most {VALUE_LENGTH_MAX} are read"
             )
-        found.setdefault(name, unquote_plus(value))
+        if name not in found:
+            found[name] = unquote_plus(value)
     return found

@@ -158,6 +158,7 @@ def cpu_seconds(adapter: LoadlineProcess) -> float:
         pytest.param("/apis/g/v1/x?%61=b" + "&a=b" * 125_000, id="parameters with a value"),
         pytest.param("/apis/g/v1/x?fieldSelector=" + "," * 500_000, id="fields"),
         pytest.param("/apis/g/v1/x?" + "%66" * 160_000, id="an escaped parameter"),
+        pytest.param("/apis/g/v1/x?" + f"watch={'%ff' * 2_700}&" * 60, id="a parameter repeated"),
         pytest.param("/apis/g/v1/" + "%ff" * 160_000, id="escapes of what is not text"),
         pytest.param("/apis/g/v1/" + "%2F" * 160_000, id="escaped slashes"),
         pytest.param("/apis/g/v1/%zz" + "/" * 200_000, id="slashes behind an incomplete escape"),
