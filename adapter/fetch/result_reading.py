@@ -101,7 +101,7 @@ class ResultReading:
 
     def _too_large(self) -> NoAnswer:
         why = ""
-        if self._undivided_bytes:
+        if self._reader.undivided_bytes:
             why = ", since it is not written as Prometheus writes a vector and can only be decoded as a whole"
         return NoAnswer(
             f"the result is too large: its first {self._read_bytes / MIB:.1f} MiB alone take more than "
