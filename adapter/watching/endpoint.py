@@ -341,7 +341,7 @@ class _Stream:
         if refused is not None:
             # The first one stays until the path is watched again, so that it is sent once.
             if path.refused is None or path.watched is not None:
-                path.refused = refused
+                path.refused = refused.with_traceback(None)
             self._stop_watching(path)
         if is_reviewed:
             path.checked_at_seconds = now_seconds

@@ -33,6 +33,15 @@ async def test_what_is_watched_has_a_budget_of_bytes(bytes_max, codes):
     await adapter.listener.stop()
 
 
+async def test_the_refusal_of_a_path_keeps_nothing_else_in_memory(adapter):
+    adapter.access.forbidden.add("queue")
+    async with adapter.client() as client:
+        await client.send(_1=QUEUE, _2=f"{QUEUE}_2")
+        await client.round(watched=1)
+        (stream,) = adapter.rounds._listeners
+        assert stream._paths[1].refused.__traceback__ is None
+
+
 async def test_a_path_whose_permission_cannot_be_checked_takes_nothing_of_the_budget(adapter):
     async with adapter.client() as client:
         await client.send(_1=f"{QUEUE}?fieldSelector={'a' * 10_000}", _2=QUEUE)
