@@ -122,15 +122,14 @@ _AFTER_A_STRING = b',}: \t\r\n"'
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], text: bytes | bytearray) -> T:
-    """Bytes that are not UTF-8, which labels may contain, are replaced as by encoding/json."""
+    """As encoding/json reads it: bytes that are not UTF-8, which labels may contain, are replaced, and a label that is null is empty."""
     try:
-        return _with_null_labels(decoder, text)
-    except UnicodeDecodeError:
-        return _with_null_labels(decoder, text.decode("utf-8", REPLACED_BYTES))
+        return decoder.decode(text)
+    except (UnicodeDecodeError, msgspec.ValidationError):
+        return _with_replacements(decoder, text.decode("utf-8", REPLACED_BYTES))
 
 
-def _with_null_labels(decoder: msgspec.json.Decoder[T], text: bytes | bytearray | str) -> T:
-    """A label that is null, which no known server sends, is empty."""
+def _with_replacements(decoder: msgspec.json.Decoder[T], text: str) -> T:
     try:
         return decoder.decode(text)
     except msgspec.ValidationError:

@@ -7,7 +7,6 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import Final, TypeVar
 
 import msgspec
@@ -28,8 +27,6 @@ _KINDS: Final = {
     decode.Matrix: ResultKind.MATRIX,
     decode.Text: ResultKind.STRING,
 }
-
-_labels_of: Final = attrgetter("labels")
 
 
 class ResultReading:
@@ -53,15 +50,14 @@ class ResultReading:
         self._read_bytes += len(piece)
         if self._read_bytes > self._bytes_max:
             raise larger_than(self._bytes_max)
-        samples = [*map(_sample, self._feed(piece))]
-        rows_bytes = _rows_bytes(samples)
-        self._rows_bytes += rows_bytes
-        undivided_bytes = max(0, self._reader.undivided_bytes - self._undivided_bytes)
-        self._undivided_bytes += undivided_bytes
-        await self._grow(len(piece) + rows_bytes + UNDIVIDED_RATIO * undivided_bytes)
-        if samples:
-            self._samples += samples
-            await asyncio.sleep(0)
+        rows = self._feed(piece)
+        if not rows:
+            await self._grow(len(piece) + self._counted_undivided())
+            return
+        samples = [*map(_sample, rows)]
+        await self._grow(len(piece) + self._counted(samples))
+        self._samples += samples
+        await asyncio.sleep(0)
 
     async def evaluation(self, *, sent_seconds: float, taken_seconds: float) -> Evaluation:
         """The result, when all of it was read. Raises `NoAnswer`. `sent_seconds`: when the request was sent, by the monotonic clock."""
@@ -70,10 +66,9 @@ class ResultReading:
             raise refused(answer)
         last = _samples(answer.data)
         first = next(iter(self._samples or last), None)
-        rows_bytes = _rows_bytes(last)
-        self._rows_bytes += rows_bytes
+        last_bytes = self._counted(last)
         if not self._reader.undivided_bytes:
-            await self._grow(rows_bytes)
+            await self._grow(last_bytes)
         warnings = tuple(answer.warnings or ())
         stats = answer.data.stats if isinstance(answer.data, decode.Vector) else msgspec.Raw()
         return Evaluation(
@@ -88,6 +83,21 @@ class ResultReading:
             ahead_seconds=first.timestamp_seconds - sent_seconds if first is not None else 0.0,
             size_bytes=self._read_bytes + self._rows_bytes,
         )
+
+    def _counted(self, samples: Sequence[Sample]) -> int:
+        """What rows take, beside the texts in them."""
+        labels = sum([len(each.labels) for each in samples])
+        rows_bytes = ROW_BYTES * len(samples) + LABEL_BYTES * labels
+        self._rows_bytes += rows_bytes
+        return rows_bytes
+
+    def _counted_undivided(self) -> int:
+        """What more can only be decoded at the end."""
+        more_bytes = self._reader.undivided_bytes - self._undivided_bytes
+        if more_bytes <= 0:
+            return 0
+        self._undivided_bytes += more_bytes
+        return UNDIVIDED_RATIO * more_bytes
 
     async def _grow(self, size_bytes: int) -> None:
         try:
@@ -133,32 +143,23 @@ def refused(answer: Envelope) -> NoAnswer:
     )
 
 
-def _rows_bytes(samples: Sequence[Sample]) -> int:
-    """What rows take, beside the texts in them."""
-    return ROW_BYTES * len(samples) + LABEL_BYTES * sum(map(len, map(_labels_of, samples)))
-
-
 def _samples(result: decode.Result) -> tuple[Sample, ...]:
     match result:
         case decode.Vector(result=rows):
-            return tuple(_sample(row) for row in rows or ())
-        case decode.Scalar(result=(at_seconds, value)):
-            return (Sample({}, _number(value), at_seconds),)
+            return tuple(map(_sample, rows or ()))
+        case decode.Scalar(result=point):
+            return (_sample(decode.Row(value=point)),)
     return ()
 
 
 def _sample(row: decode.Row) -> Sample:
-    if row.value is not None:
-        at_seconds, text = row.value
-        return Sample(row.metric or {}, _number(text), at_seconds)
+    value = row.value
+    if value is not None:
+        try:
+            return Sample(row.metric or {}, float(value[1]), value[0])
+        except ValueError as error:
+            raise NoAnswer(f"the response is not Prometheus' JSON: {error}", quotes=True) from error
     if row.histogram is None:
         raise NoAnswer("the response has a row without a value")
     # One row without a number must not fail the others; the rule's signal contract says what it means.
     return Sample(row.metric or {}, math.nan, row.histogram[0], is_histogram=True)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise NoAnswer(f"the response is not Prometheus' JSON: {error}", quotes=True) from error
