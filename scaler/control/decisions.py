@@ -69,7 +69,7 @@ class Decisions:
             rivals=self._rivals(autoscaler),
             has_left_zero=self._left_zeros.has(target),
             inputs=self._with.inputs(autoscaler),
-            period_replicas=self._period_replicas(record, autoscaler, target),
+            period_replicas=self._period_of_reconcile(record, autoscaler, target),
         )
         planned = plan(observed, memory, self.settings, now())
         if isinstance(planned, Decision):
@@ -99,7 +99,7 @@ class Decisions:
             return None
         if reads is not None and shared is not None:
             reads.count(shared)
-        self._period_replicas(record, last.autoscaler, last.target)
+        self._period_of_reconcile(record, last.autoscaler, last.target)
         return last
 
     def unchanged(self, record: Record) -> LastDecision | None:
@@ -113,7 +113,7 @@ class Decisions:
         readings = measured.readings if measured is not None else ()
         if last is None or readings != last.readings:
             return False
-        self._period_replicas(record, last.autoscaler, last.target)
+        self._period_of_reconcile(record, last.autoscaler, last.target)
         return True
 
     def may_rescale(self, record: Record) -> bool:
@@ -135,10 +135,9 @@ class Decisions:
         if is_large(last.measured.pods, readings):
             return True
         kept, now = self._memories.current(record), self._clock.now()
-        period_replicas = record.period_replicas(
-            self._clock.monotonic(), self._settings.sync_period_seconds
+        observed = msgspec.structs.replace(
+            last.observed, period_replicas=self._present_period(record)
         )
-        observed = msgspec.structs.replace(last.observed, period_replicas=period_replicas)
         planned = plan(observed, kept.memory, self.settings, now) if kept else None
         if not isinstance(planned, Ask):
             return True
@@ -149,18 +148,22 @@ class Decisions:
         is_over = self._clock.now() >= last.decision.holds_until_unix_seconds
         return last.repeats and not is_over and self._is_unchanged(last, record)
 
-    def _period_replicas(
+    def _period_of_reconcile(
         self, record: Record, autoscaler: Autoscaler, target: TargetScale | ScaleUnavailable
     ) -> int | None:
-        """What the target had when the period of this reconcile began; None if it begins with this one."""
-        now_seconds = self._clock.monotonic()
-        found = None
+        """What the target had when the period of this reconcile began; None if one begins with it, with this target."""
         if self._with.is_brought_forward(autoscaler.key):
-            # Also with a longer period of its own, an autoscaler may add replicas as often as any other.
-            found = record.period_replicas(now_seconds, self._settings.sync_period_seconds)
-        if found is None and isinstance(target, TargetScale):
-            record.period = PeriodStart(target.view.spec_replicas, now_seconds)
-        return found
+            found = self._present_period(record)
+            if found is not None:
+                return found
+        if isinstance(target, TargetScale):
+            record.period = PeriodStart(target.view.spec_replicas, self._clock.monotonic())
+        return None
+
+    def _present_period(self, record: Record) -> int | None:
+        """What the target had when the present period began; None if it is over."""
+        # Also with a longer period of its own, an autoscaler may add replicas as often as any other.
+        return record.period_replicas(self._clock.monotonic(), self._settings.sync_period_seconds)
 
     def _is_unchanged(self, last: LastDecision, record: Record) -> bool:
         """Whether it would be made from the same, except for readings and the time."""

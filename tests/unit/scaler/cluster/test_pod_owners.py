@@ -267,7 +267,9 @@ async def test_a_namespace_with_many_kinds_gives_way_to_one_with_fewer(world):
     assert len(watched) == RESOURCES_MAX
     [given_up] = full - watched
     assert "of more than" in world.needs(f"n{given_up // NAMESPACE_RESOURCES_MAX}", given_up)
-    assert await world.watched() == watched, "there is no end to it otherwise"
+    assert await world.watched() == watched, (
+        "otherwise both would take it from each other without end"
+    )
     for number in (26, 27):
         assert NOT_LISTED in world.needs("victim", number)
     assert "of more than" in world.needs("victim", 28), "all have about as many"
