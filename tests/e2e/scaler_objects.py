@@ -102,7 +102,8 @@ class Workspace:
         """Wait until the target has so many replicas."""
 
         def reached() -> bool:
-            assert self.replicas(resource) == wanted
+            found = self.replicas(resource)
+            assert found == wanted, f"it has {found}"
             return True
 
         until(

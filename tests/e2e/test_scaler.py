@@ -148,24 +148,22 @@ def test_an_object_metric_scales_up_and_down(cluster, exporter, workspace):
 
 
 def test_a_pods_metric_scales_up_and_down(cluster, exporter, workspace):
+    """All pods have a value at each step: a pod without one would limit how far it is scaled down."""
     cluster.apply(
         workload("Deployment", workspace.namespace, 2), autoscaler(workspace.namespace, INFLIGHT)
     )
 
-    def set_inflight(value: float) -> None:
-        for pod in cluster.get(f"/api/v1/namespaces/{workspace.namespace}/pods")["items"]:
+    def set_inflight(value: float, pods: int) -> None:
+        path = f"/api/v1/namespaces/{workspace.namespace}/pods"
+        until(lambda: len(cluster.get(path)["items"]) == pods, what=f"{pods} pods")
+        for pod in cluster.get(path)["items"]:
             exporter.set(
                 "inflight", value, namespace=workspace.namespace, pod=pod["metadata"]["name"]
             )
 
-    def both_running() -> bool:
-        pods = cluster.get(f"/api/v1/namespaces/{workspace.namespace}/pods")["items"]
-        return len(pods) == 2
-
-    until(both_running, what="two pods")
-    set_inflight(20)
+    set_inflight(20, pods=2)
     workspace.reaches(4)
-    set_inflight(1)
+    set_inflight(1, pods=4)
     workspace.reaches(1)
 
 
