@@ -14,24 +14,19 @@ from kubectl_loadline.migration.conversion import (
     read_as,
 )
 from kubectl_loadline.migration.cron_trigger import schedules
+from kubectl_loadline.migration.fallback import add_fallback
 from kubectl_loadline.migration.keda_annotations import is_always_active, suspension
 from kubectl_loadline.migration.prometheus_trigger import PrometheusMetrics
+from kubectl_loadline.migration.replica_bounds import (
+    NEVER_ACTIVE,
+    can_start,
+    remark_way_to_zero,
+    replica_bounds,
+)
 from kubectl_loadline.migration.scaled_object_shape import ScaledObjectShape
 from kubectl_loadline.migration.scaling_modifiers import formula_metric
 
 API_VERSION: Final = "keda.sh/v1alpha1"
-
-# KEDA's defaults.
-MAX_REPLICAS: Final = 100
-COOLDOWN_SECONDS: Final = 300
-SECONDS_MAX: Final = 86_400
-"""Of a cooldown and of the time after which a fallback begins, in the CRD of LoadAutoscalers."""
-# The defaults of the HPA controller.
-WINDOW_SECONDS: Final = 300
-SYNC_PERIOD_SECONDS: Final = 15
-
-# More than any usage: KEDA reads no activity from cpu and memory (`getScalerState`), so they do not keep a target from zero.
-NEVER_ACTIVE: Final = "1P"
 
 
 def from_scaled_object(
@@ -68,7 +63,7 @@ def from_scaled_object(
         triggers = _beside_formula(triggers, metrics, remarks)
     annotations = (scaled_object.get("metadata") or {}).get("annotations") or {}
     spec: Json = {"mode": "DryRun"} if dry_run else {}
-    bounds = _bounds(given, metrics, remarks, always_active=is_always_active(annotations))
+    bounds = replica_bounds(given, metrics, remarks, always_active=is_always_active(annotations))
     if found_suspension := suspension(
         annotations, remarks, least=bounds["minReplicas"], most=bounds["maxReplicas"]
     ):
@@ -83,9 +78,9 @@ def from_scaled_object(
     ):
         spec["schedules"] = found
     spec["metrics"] = metrics
-    _add_fallback(given, metrics, remarks)
+    add_fallback(given, metrics, remarks)
     _read_advanced(given, spec, remarks)
-    _remark_way_to_zero(spec, remarks)
+    remark_way_to_zero(spec, remarks)
     return Converted(
         original=original,
         autoscaler=load_autoscaler(scaled_object, spec),
@@ -162,7 +157,7 @@ def _add_formula(
     )
     if formula is None:
         return False
-    for metric in filter(_can_start, metrics):
+    for metric in filter(can_start, metrics):
         metric["use"] = "Input"
         metric.pop("activationValue", None)
     metrics.append(formula)
@@ -210,174 +205,6 @@ def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
             "containerResource": {**source, "container": container},
         }
     return {**metric, "activationValue": NEVER_ACTIVE}
-
-
-def _bounds(
-    spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks, *, always_active: bool
-) -> Json:
-    least = remarks.integer("spec.minReplicaCount", spec.get("minReplicaCount") or 0)
-    if always_active:
-        # KEDA starts it, and its HPA has at least one replica.
-        least = max(1, least)
-    most = spec.get("maxReplicaCount") or MAX_REPLICAS
-    bounds: Json = {
-        "minReplicas": least,
-        "maxReplicas": remarks.integer("spec.maxReplicaCount", most),
-    }
-    if least == 0 and not any(map(_can_start, metrics)):
-        bounds["minReplicas"] = 1
-        _remark_zero(spec, remarks)
-    elif least == 0:
-        bounds["scaleToZero"] = _scale_to_zero(spec, remarks)
-    if spec.get("idleReplicaCount") is not None and bounds["minReplicas"] > 0:
-        _remark_idle(spec, metrics, remarks)
-    if bounds["minReplicas"] > 0:
-        for metric in metrics:
-            metric.pop("activationValue", None)
-    for name in ("initialCooldownPeriod", "pollingInterval"):
-        if spec.get(name):
-            remarks.add(f"spec.{name}", _INTERVALS[name])
-    return bounds
-
-
-def _scale_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> Json:
-    cooldown = spec.get("cooldownPeriod")
-    seconds = (
-        COOLDOWN_SECONDS if cooldown is None else remarks.integer("spec.cooldownPeriod", cooldown)
-    )
-    if seconds > SECONDS_MAX:
-        seconds = SECONDS_MAX
-        remarks.add("spec.cooldownPeriod", f"it is longer than a day: {seconds} s is used")
-    # KEDA starts a target from any zero, and most targets that are converted have the zero that KEDA has set.
-    return {"cooldownSeconds": seconds, "manualZero": "Activate"}
-
-
-def _remark_idle(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> None:
-    """What to set for scaling to zero while nothing is active: the activation values are omitted with `minReplicas` above 0."""
-    remarks.add(
-        "spec.idleReplicaCount",
-        "LoadAutoscalers have no separate replica count for idle times, so the target keeps minReplicas; one that is at 0 is disabled "
-        "until it is scaled to minReplicas",
-        f"To scale to zero while no trigger is active, {_way_to_zero(spec, metrics, remarks)}",
-    )
-
-
-def _way_to_zero(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> str:
-    if not any(map(_can_start, metrics)):
-        return _METRIC_FOR_ZERO
-    zero = _scale_to_zero(spec, remarks)
-    fields = [
-        "minReplicas: 0",
-        f"scaleToZero: {{cooldownSeconds: {zero['cooldownSeconds']}, manualZero: Activate}}",
-        *(
-            f"activationValue: {each['activationValue']!r} in {each.get('name') or each['type']}"
-            for each in metrics
-            if "activationValue" in each
-        ),
-    ]
-    return f"set {', '.join(fields)}. While one is active, the target then has at least 1 replica."
-
-
-def _remark_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
-    """Why an object without a metric that can be read at zero replicas does not go to zero."""
-    if all(trigger.get("type") in ("cpu", "memory") for trigger in spec["triggers"]):
-        remarks.add(
-            "spec.minReplicaCount",
-            "with only cpu and memory, KEDA keeps one replica as well: minReplicas is 1",
-        )
-        return
-    remarks.add(
-        "spec.minReplicaCount",
-        "KEDA scales to zero while no trigger other than cpu and memory is active. A LoadAutoscaler needs a metric of type Object or "
-        "External to start again, so minReplicas is 1",
-        f"For that, {_METRIC_FOR_ZERO}",
-    )
-
-
-_METRIC_FOR_ZERO: Final = (
-    "add a metric of type Object or External, set minReplicas to 0, "
-    f"and activationValue to {NEVER_ACTIVE} in the cpu and memory metrics."
-)
-
-
-def _remark_way_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
-    """In KEDA `behavior` belongs to the HPA, which never goes to zero; here it applies to zero too."""
-    if "scaleToZero" not in spec:
-        return
-    behavior = spec.get("behavior") or {}
-    if (behavior.get("scaleUp") or {}).get("selectPolicy") == "Disabled":
-        remarks.add(
-            "spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleUp.selectPolicy",
-            "Disabled also keeps the target at zero, which it does not in KEDA",
-            "Remove it, and set maxReplicas to the most replicas that the target may have.",
-        )
-    scale_down = behavior.get("scaleDown") or {}
-    field = "spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleDown"
-    if scale_down.get("selectPolicy") == "Disabled":
-        remarks.add(
-            f"{field}.selectPolicy",
-            "Disabled also keeps the target from zero, which it does not in KEDA",
-            "Replace it with a policy that is slow, such as 1 pod in 1800 s, and `selectPolicy: Max`.",
-        )
-    elif scale_down.get("policies"):
-        remarks.add(
-            f"{field}.policies",
-            "they also limit how fast the target goes to zero. KEDA sets it to zero at once after the cooldown",
-        )
-    window_seconds = scale_down.get("stabilizationWindowSeconds", WINDOW_SECONDS)
-    cooldown_seconds = spec.get("scaleToZero", {}).get("cooldownSeconds", window_seconds)
-    if cooldown_seconds < window_seconds:
-        remarks.add(
-            "spec.cooldownPeriod",
-            f"the stabilization window ({window_seconds} s) also delays scaling to zero, and it is longer than the cooldown "
-            f"({cooldown_seconds} s)",
-            "Set behavior.scaleDown.stabilizationWindowSeconds to at most the cooldown to scale to zero as early as KEDA.",
-        )
-
-
-_INTERVALS: Final = {
-    "initialCooldownPeriod": "a LoadAutoscaler has no separate cooldown after its creation: cooldownSeconds counts from then",
-    "pollingInterval": "every metric is read once per --sync-period (15s), also at zero replicas; spec.syncPeriodSeconds changes it for one object",
-}
-
-
-def _add_fallback(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> None:
-    """KEDA counts the requests of the HPA that fail (`GetMetricsWithFallback`), one in each of its periods, whatever `pollingInterval` is.
-
-    A LoadAutoscaler measures the time for which a metric has failed.
-    """
-    given = spec.get("fallback")
-    if not given:
-        return
-    failures = remarks.integer("spec.fallback.failureThreshold", given.get("failureThreshold", 0))
-    seconds = failures * SYNC_PERIOD_SECONDS
-    if seconds > SECONDS_MAX:
-        seconds = SECONDS_MAX
-        remarks.add(
-            "spec.fallback.failureThreshold", f"it is longer than a day: {seconds} s is used"
-        )
-    duration = {"failureDurationSeconds": seconds}
-    match given.get("behavior", "static"):
-        case "static":
-            replicas = remarks.integer("spec.fallback.replicas", given.get("replicas", 0))
-            # A trigger with a fallback is active, so KEDA keeps one replica (`isActiveOrFallback`).
-            fallback: Json = {"type": "Replicas", "replicas": max(1, replicas), **duration}
-        case "currentReplicas":
-            fallback = {"type": "Hold", **duration}
-        case behavior:
-            remarks.add(
-                "spec.fallback.behavior",
-                f"{behavior} has no counterpart; metrics get no fallback",
-                "Add `fallback` to the metrics.",
-            )
-            return
-    for metric in filter(_can_start, metrics):
-        metric["fallback"] = fallback
-
-
-def _can_start(metric: Json) -> bool:
-    """Whether it scales, and can be read at zero replicas."""
-    return metric["type"] in ("External", "Object", "Formula") and metric.get("use") != "Input"
 
 
 def _read_advanced(spec: Mapping[str, Any], into: Json, remarks: Remarks) -> None:
