@@ -17,15 +17,32 @@ AnyShape = TypeVar("AnyShape", bound=msgspec.Struct)
 
 OF_KEDA: Final = ("autoscaling.keda.sh/", "scaledobject.keda.sh/", "validations.keda.sh/")
 """The prefixes of KEDA's annotations."""
-# Written by other programs about the original object.
-_FOREIGN_ANNOTATIONS: Final = (
+# By these labels and annotations other programs recognize what they have created, and some delete what is not in their repository.
+_OF_OTHER_PROGRAMS: Final = (
     *OF_KEDA,
-    "kubectl.kubernetes.io/",
+    "addonmanager.kubernetes.io/",
+    "app.kubernetes.io/managed-by",
+    "applyset.kubernetes.io/",
+    "argocd.argoproj.io/hook",
+    "argocd.argoproj.io/installation-id",
+    "argocd.argoproj.io/instance",
+    "argocd.argoproj.io/tracking-id",
     "autoscaling.alpha.kubernetes.io/",
+    "config.k8s.io/",
+    "configmanagement.gke.io/",
+    "configsync.gke.io/",
     "deployment.kubernetes.io/",
+    "helm.sh/chart",
+    "helm.sh/hook",
+    "helm.toolkit.fluxcd.io/",
+    "kapp.k14s.io/",
+    "kubectl.kubernetes.io/",
+    "kustomize.toolkit.fluxcd.io/",
     "meta.helm.sh/",
+    "objectset.rio.cattle.io/",
 )
-_FOREIGN_LABELS: Final = ("app.kubernetes.io/managed-by", "scaledobject.keda.sh/", "helm.sh/chart")
+# Argo CD before 3.0 recognizes its objects by this label, which is also an ordinary one of charts.
+_INSTANCE: Final = "app.kubernetes.io/instance"
 
 
 class Unconvertible(Exception):
@@ -126,20 +143,30 @@ def name_of(source: Mapping[str, Any]) -> str:
     return f"{source.get('kind', 'object')} {f'{namespace}/' if namespace else ''}{name}"
 
 
-def load_autoscaler(source: Mapping[str, Any], spec: Json) -> Json:
+def load_autoscaler(source: Mapping[str, Any], spec: Json, remarks: Remarks) -> Json:
     """A LoadAutoscaler with the name, labels and annotations of the original object."""
     given = source.get("metadata") or {}
     metadata: Json = {"name": given.get("name", "")}
     if namespace := given.get("namespace"):
         metadata["namespace"] = namespace
-    for field, foreign in (("labels", _FOREIGN_LABELS), ("annotations", _FOREIGN_ANNOTATIONS)):
-        own = {k: v for k, v in (given.get(field) or {}).items() if not k.startswith(foreign)}
+    for field in ("labels", "annotations"):
+        texts = given.get(field) or {}
+        own = {
+            name: text for name, text in texts.items() if not name.startswith(_OF_OTHER_PROGRAMS)
+        }
         if own:
             metadata[field] = own
+    # Only what was read from a cluster has a uid; a manifest is part of the repository that the tool reads.
+    if given.get("uid") and metadata.get("labels", {}).pop(_INSTANCE, None):
+        remarks.add(
+            f"metadata.labels[{_INSTANCE}]",
+            "it is omitted, because Argo CD before 3.0 deletes an object that has it and is not in its repository",
+            "Add it again if you need it, and no Argo CD finds its objects by it.",
+        )
     return {
         "apiVersion": API_VERSION,
         "kind": "LoadAutoscaler",
-        "metadata": metadata,
+        "metadata": {name: value for name, value in metadata.items() if value},
         "spec": _without_fractions(spec),
     }
 

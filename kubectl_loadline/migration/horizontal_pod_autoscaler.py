@@ -44,7 +44,7 @@ def from_hpa(hpa: Mapping[str, Any], *, dry_run: bool) -> Converted:
         remarks.add(f"spec.{name}", "a LoadAutoscaler does not have this field; it is omitted")
     return Converted(
         original=original,
-        autoscaler=load_autoscaler(hpa, spec),
+        autoscaler=load_autoscaler(hpa, spec, remarks),
         remarks=tuple(remarks.found),
     )
 

@@ -83,7 +83,7 @@ def from_scaled_object(
     remark_way_to_zero(spec, remarks)
     return Converted(
         original=original,
-        autoscaler=load_autoscaler(scaled_object, spec),
+        autoscaler=load_autoscaler(scaled_object, spec, remarks),
         metrics=tuple(prometheus.rules),
         backends=tuple(prometheus.backends),
         remarks=tuple(remarks.found),

@@ -210,6 +210,56 @@ def test_labels_and_annotations_are_kept_except_those_of_other_programs():
     }
 
 
+MARKS = (
+    "addonmanager.kubernetes.io/mode",
+    "app.kubernetes.io/managed-by",
+    "applyset.kubernetes.io/part-of",
+    "argocd.argoproj.io/hook",
+    "argocd.argoproj.io/hook-delete-policy",
+    "argocd.argoproj.io/installation-id",
+    "argocd.argoproj.io/instance",
+    "argocd.argoproj.io/tracking-id",
+    "config.k8s.io/owning-inventory",
+    "configmanagement.gke.io/managed",
+    "configsync.gke.io/resource-id",
+    "helm.sh/chart",
+    "helm.sh/hook",
+    "helm.sh/hook-weight",
+    "helm.toolkit.fluxcd.io/name",
+    "kapp.k14s.io/app",
+    "kapp.k14s.io/identity",
+    "kustomize.toolkit.fluxcd.io/name",
+    "meta.helm.sh/release-name",
+    "objectset.rio.cattle.io/hash",
+)
+
+
+@pytest.mark.parametrize("field", ["labels", "annotations"])
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_tool_does_not_take_the_new_object_for_one_that_it_has_created(field, mark):
+    """It would delete what is not in its repository or release."""
+    metadata = {field: {mark: "shop", "argocd.argoproj.io/sync-options": "Prune=false"}}
+    found = from_hpa(hpa(metadata=metadata), dry_run=False)
+    assert found.autoscaler["metadata"][field] == {"argocd.argoproj.io/sync-options": "Prune=false"}
+    assert found.remarks == ()
+
+
+def test_the_label_instance_of_an_object_of_the_cluster_is_omitted_with_a_remark():
+    """Argo CD before 3.0 finds its objects by this label, which many charts set, too."""
+    labels = {"app.kubernetes.io/instance": "shop", "app": "web"}
+    found = from_hpa(hpa(metadata={"labels": labels, "uid": "1"}), dry_run=False)
+    assert found.autoscaler["metadata"]["labels"] == {"app": "web"}
+    assert [each.field for each in found.remarks] == ["metadata.labels[app.kubernetes.io/instance]"]
+
+
+def test_the_label_instance_of_a_manifest_is_kept():
+    """It is in the repository of the tool."""
+    labels = {"app.kubernetes.io/instance": "shop"}
+    found = from_hpa(hpa(metadata={"labels": labels}), dry_run=False)
+    assert found.autoscaler["metadata"]["labels"] == labels
+    assert found.remarks == ()
+
+
 def test_an_unknown_field_is_reported_and_an_unknown_version_is_refused():
     (remark,) = from_hpa(hpa(future=1), dry_run=False).remarks
     assert (remark.object, remark.field) == ("HorizontalPodAutoscaler shop/web", "spec.future")
