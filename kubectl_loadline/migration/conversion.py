@@ -56,6 +56,7 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     field: str
     message: str
     fix: str | None = None
+    is_omission: bool = False  # something that scales the original is missing in the LoadAutoscaler
 
 
 class Converted(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +67,11 @@ class Converted(msgspec.Struct, frozen=True, kw_only=True):
     metrics: tuple[Json, ...] = ()  # entries of `metrics` in the adapter's configuration
     backends: tuple[Json, ...] = ()  # entries of `backends`
     remarks: tuple[Remark, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that scales the original is converted."""
+        return not any(each.is_omission for each in self.remarks)
 
 
 class Remarks:
@@ -122,6 +128,17 @@ class Remarks:
         """One more remark, about a field of the object."""
         self.found.append(Remark(object=self._original, field=field, message=message, fix=fix))
 
+    def omit(self, field: str, message: str, fix: str) -> None:
+        """A remark about a trigger or formula that is omitted. The LoadAutoscaler then keeps `mode: DryRun`."""
+        self.found.append(
+            Remark(object=self._original, field=field, message=message, fix=fix, is_omission=True)
+        )
+
+    @property
+    def has_omission(self) -> bool:
+        """Whether there is a remark of `omit`."""
+        return any(each.is_omission for each in self.found)
+
 
 def read_as(source: Mapping[str, Any], type_: type[AnyShape]) -> AnyShape:
     """The object with the types of its fields. Raises `Unconvertible` for what no API server accepts."""
@@ -145,19 +162,19 @@ def name_of(source: Mapping[str, Any]) -> str:
 
 def load_autoscaler(source: Mapping[str, Any], spec: Json, remarks: Remarks) -> Json:
     """A LoadAutoscaler with the name, labels and annotations of the original object."""
-    given = source.get("metadata") or {}
-    metadata: Json = {"name": given.get("name", "")}
-    if namespace := given.get("namespace"):
+    original = source.get("metadata") or {}
+    metadata: Json = {"name": original.get("name", "")}
+    if namespace := original.get("namespace"):
         metadata["namespace"] = namespace
     for field in ("labels", "annotations"):
-        texts = given.get(field) or {}
+        texts = original.get(field) or {}
         own = {
             name: text for name, text in texts.items() if not name.startswith(_OF_OTHER_PROGRAMS)
         }
         if own:
             metadata[field] = own
     # Only what was read from a cluster has a uid; a manifest is part of the repository that the tool reads.
-    if given.get("uid") and metadata.get("labels", {}).pop(_INSTANCE, None):
+    if original.get("uid") and metadata.get("labels", {}).pop(_INSTANCE, None):
         remarks.add(
             f"metadata.labels[{_INSTANCE}]",
             "it is omitted, because Argo CD before 3.0 deletes an object that has it and is not in its repository",

@@ -23,7 +23,7 @@ def schedules(
         start, end = str(metadata.get("start", "")), str(metadata.get("end", ""))
         minutes = minutes_between(start, end)
         if minutes is None:
-            remarks.add(
+            remarks.omit(
                 f"spec.triggers[{index}]",
                 f"the time from {start!r} to {end!r} is not the same every day",
                 "Add a schedule by hand: `schedule` is the start, `durationSeconds` the time to the end.",

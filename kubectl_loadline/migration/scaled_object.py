@@ -36,7 +36,8 @@ def from_scaled_object(
     as_objects: bool = False,
     names: AdapterNames | None = None,
 ) -> Converted:
-    """`dry_run` sets `mode: DryRun`, so that it can run beside the original. `as_objects`: the values of Prometheus triggers
+    """`dry_run` sets `mode: DryRun`, so that it can run beside the original; without a trigger or formula of the original, which may
+    be the one that has load, it is always set. `as_objects`: the values of Prometheus triggers
     become metrics of the scale target, which need no external.metrics.k8s.io. `names` are those of the objects that are converted
     together. Raises `Unconvertible`.
     """
@@ -62,7 +63,7 @@ def from_scaled_object(
     if _add_formula(given, metrics, prometheus, remarks):
         triggers = _beside_formula(triggers, metrics, remarks)
     annotations = (scaled_object.get("metadata") or {}).get("annotations") or {}
-    spec: Json = {"mode": "DryRun"} if dry_run else {}
+    spec: Json = {}
     bounds = replica_bounds(given, metrics, remarks, always_active=is_always_active(annotations))
     if found_suspension := suspension(
         annotations, remarks, least=bounds["minReplicas"], most=bounds["maxReplicas"]
@@ -81,6 +82,8 @@ def from_scaled_object(
     add_fallback(given, metrics, remarks)
     _read_advanced(given, spec, remarks)
     remark_way_to_zero(spec, remarks)
+    if dry_run or remarks.has_omission:
+        spec = {"mode": "DryRun", **spec}
     return Converted(
         original=original,
         autoscaler=load_autoscaler(scaled_object, spec, remarks),
@@ -133,7 +136,7 @@ def _metrics(
             case "cron":
                 pass  # it becomes a schedule
             case kind:
-                remarks.add(
+                remarks.omit(
                     f"spec.triggers[{index}]",
                     f"a trigger of type {kind} has no counterpart",
                     "Export the value to Prometheus and add a metric of it, or leave this object to KEDA.",

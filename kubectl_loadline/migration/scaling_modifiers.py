@@ -117,8 +117,8 @@ def _quoted(name: str) -> str:
 
 
 def _remark(problem: str, remarks: Remarks) -> None:
-    remarks.add(
+    remarks.omit(
         FIELD,
-        f"the formula is omitted ({problem}), so each metric proposes replicas and the largest proposal wins",
+        f"the formula is omitted ({problem}), so each metric proposes replicas by the threshold of its trigger, which KEDA ignores beside a formula",
         _FIX,
     )

@@ -132,7 +132,8 @@ def parser_of(
             *examples,
         ],
         notes="Exit code 0: every object is converted; with --compare, all agree. 1: the cluster could not be read, the files "
-        "have nothing to convert, or there is nothing to compare. 2: a flag or a file is wrong. 3: an object has no counterpart, or --compare found a difference.",
+        "have nothing to convert, or there is nothing to compare. 2: a flag or a file is wrong. 3: an object, or a trigger or formula of one, "
+        "has no counterpart, or --compare found a difference.",
     )
     parser.set_defaults(why=why, reads=reads)
     parser.add_argument(
@@ -149,7 +150,8 @@ def parser_of(
         help="write that configuration to this file, as values of the adapter's chart",
     )
     parser.add_boolean(
-        "--enforce", help="omit mode DryRun: the LoadAutoscalers scale as soon as they exist"
+        "--enforce",
+        help="omit mode DryRun: the LoadAutoscalers scale as soon as they exist, except those without a trigger or formula of their original",
     )
     parser.add_boolean(
         "--as-objects",
@@ -213,8 +215,14 @@ def _converted(
         print_error(note)
     skipped = sum(str(each.get("kind")) not in (*conversions, SCALED_JOB) for each in originals)
     others = f"; {skipped} other objects skipped" if skipped else ""
-    print_error(f"{len(converted)} of {len(originals) - skipped} autoscalers converted{others}")
-    return FOUND if failed else OK
+    incomplete = sum(not each.is_complete for each in converted)
+    without = (
+        f", {incomplete} of them without a trigger or formula, in mode DryRun" if incomplete else ""
+    )
+    print_error(
+        f"{len(converted)} of {len(originals) - skipped} autoscalers converted{without}{others}"
+    )
+    return FOUND if failed or incomplete else OK
 
 
 def _written_rules(

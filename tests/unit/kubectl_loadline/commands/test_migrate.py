@@ -141,6 +141,19 @@ def test_an_object_without_counterpart_is_reported_and_the_others_are_converted(
     assert yaml.safe_load(output.out)["metadata"]["name"] == "web"
 
 
+def test_an_autoscaler_without_one_of_the_triggers_is_a_finding(tmp_path, capsys, main):
+    kafka = "    - {type: kafka, metadata: {topic: orders}}\n"
+    file = written(tmp_path, f"{SCALED_OBJECT}{kafka}", HPA)
+    assert main(["migrate", "--enforce", file]) == 3
+    output = capsys.readouterr()
+    modes = [each["spec"].get("mode") for each in yaml.safe_load_all(output.out)]
+    assert modes == ["DryRun", None]
+    assert (
+        "2 of 2 autoscalers converted, 1 of them without a trigger or formula, in mode DryRun\n"
+        in output.err
+    )
+
+
 def test_a_file_that_is_not_yaml_is_named(tmp_path, capsys, main):
     assert main(["migrate", written(tmp_path, "a: [")]) == 2
     assert "manifests.yaml" in capsys.readouterr().err

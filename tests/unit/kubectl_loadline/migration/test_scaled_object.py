@@ -344,6 +344,22 @@ def test_credentials_and_other_triggers_are_reported():
     ]
 
 
+@pytest.mark.parametrize(
+    ("trigger", "is_complete"),
+    [
+        pytest.param({"type": "kafka", "metadata": {}}, False, id="another type"),
+        pytest.param(cron("0 8 1 * *", "0 9 3 * *"), False, id="a schedule over several days"),
+        pytest.param(cron("0 8 * * *", "0 9 * * *"), True, id="a schedule"),
+        pytest.param({**prometheus(), "authenticationRef": {"name": "a"}}, True, id="credentials"),
+    ],
+)
+def test_an_autoscaler_without_a_trigger_does_not_scale_even_if_it_should(trigger, is_complete):
+    """The target would go to zero while only the omitted trigger has load."""
+    found = converted(prometheus(), trigger)
+    assert found.is_complete is is_complete
+    assert found.autoscaler["spec"].get("mode") == (None if is_complete else "DryRun")
+
+
 @pytest.mark.parametrize("triggers", [[], [{"type": "kafka", "metadata": {}}]])
 def test_an_object_without_convertible_trigger_is_refused_with_the_reason(triggers):
     with pytest.raises(Unconvertible, match="Leave it to KEDA"):

@@ -85,12 +85,15 @@ def test_a_target_of_type_value_is_kept_and_above_zero_there_is_no_activation_va
         ("", "position 1"),
     ],
 )
-def test_a_formula_that_cannot_be_written_here_is_reported_and_the_triggers_scale(formula, problem):
-    of = {"advanced": advanced(formula)}
-    assert remarked(trigger("a"), **of) == [FIELD]
-    [remark] = converted(trigger("a"), **of).remarks
+def test_without_a_formula_that_cannot_be_written_here_nothing_scales(formula, problem):
+    """KEDA ignores the thresholds of the triggers beside a formula, so that they may be anything."""
+    found = converted(trigger("a", threshold="1"), advanced=advanced(formula))
+    [remark] = found.remarks
+    assert remark.field == FIELD
     assert problem in remark.message
-    [metric] = spec_of(trigger("a"), **of)["metrics"]
+    assert not found.is_complete
+    assert found.autoscaler["spec"]["mode"] == "DryRun"
+    [metric] = found.autoscaler["spec"]["metrics"]
     assert "use" not in metric
 
 
