@@ -15,6 +15,8 @@ from wire.process.command_line.parsing import boolean
 Json = dict[str, Any]
 AnyShape = TypeVar("AnyShape", bound=msgspec.Struct)
 
+INT32_MAX: Final = 2**31 - 1
+"""The largest count in an object."""
 OF_KEDA: Final = ("autoscaling.keda.sh/", "scaledobject.keda.sh/", "validations.keda.sh/")
 """The prefixes of KEDA's annotations."""
 # By these labels and annotations other programs recognize what they have created, and some delete what is not in their repository.
@@ -81,14 +83,17 @@ class Remarks:
         self._original = original
         self.found: list[Remark] = []
 
-    def integer(self, field: str, value: object) -> int:
-        """The value of a field of the object. Raises `Unconvertible`."""
+    def integer(self, field: str, value: object, *, least: int = 0) -> int:
+        """The value of a field of the object, at least `least`. Raises `Unconvertible`."""
         try:
-            return int(str(value))
+            found = int(str(value))
         except ValueError as error:
             raise self.unconvertible(
                 field, f"{value!r} is not an integer. Replace variables of templates first"
             ) from error
+        if not least <= found <= INT32_MAX:
+            raise self.unconvertible(field, f"{found} is not from {least} to {INT32_MAX}")
+        return found
 
     def positive_quantity(self, field: str, value: object) -> str:
         """The same of a quantity above zero, as the target of a metric must be. Raises `Unconvertible`."""

@@ -190,7 +190,7 @@ def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
     value = str(metadata.get("value", ""))
     field = f"spec.triggers[{index}].metadata.value"
     if kind == "Utilization":
-        percent = remarks.integer(field, value)
+        percent = remarks.integer(field, value, least=1)
         target: Json = {"type": kind, "averageUtilization": percent}
     else:
         quantity = remarks.positive_quantity(field, value)
