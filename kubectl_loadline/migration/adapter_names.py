@@ -29,13 +29,13 @@ class AdapterNames:
         return name
 
     def backend(self, address: str, tenant: Mapping[str, str]) -> Json | None:
-        """The backend of this address for this tenant, whose settings are part of its identity only; None unless it is a URL."""
+        """The backend of this address for this tenant, whose settings are part of its identity only; None unless it is a URL of http or https."""
         try:
             parts = urlsplit(address.strip())
-            has_host = bool(parts.hostname) and parts.port != 0
+            is_url = parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
         except ValueError:
             return None
-        if not has_host:
+        if not is_url:
             return None
         url = _normalized(parts)
         key = (url, *(f"{name}={value}" for name, value in sorted(tenant.items())))

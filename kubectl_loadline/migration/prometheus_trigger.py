@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
+import promql_parser
 
 from adapter.config import ConfigError, parse
-from adapter.config.problems import ProblemCode
 from kubectl_loadline.migration.adapter_names import AdapterNames, dns_label, unique
 from kubectl_loadline.migration.conversion import Json, Remarks, as_boolean
 from kubectl_loadline.migration.negative_results import may_be_negative
@@ -18,9 +18,6 @@ _CONNECTION: Final = (
 )  # fmt: skip
 # Those that may select a tenant: with others, the same server has other values.
 _TENANT: Final = ("cortexOrgID", "customHeaders", "namespace", "queryParameters")
-
-
-_REFUSED: Final = (ProblemCode.INVALID_QUERY, ProblemCode.INVALID_TEMPLATE)
 
 
 class PrometheusMetrics:
@@ -52,18 +49,18 @@ class PrometheusMetrics:
         where = f"spec.triggers[{index}]"
         metadata = trigger.get("metadata") or {}
         name = self._names.metric(f"{self._prefix}_{trigger.get('name') or index}")
-        rule = self._rule(name, _not_negative(str(metadata.get("query", ""))))
-        if problem := _query_problem(rule):
-            raise self._remarks.unconvertible(
-                f"{where}.metadata.query",
-                f"the adapter would refuse its whole configuration, because of this query {problem}. Write it in PromQL, "
-                "or leave this object to KEDA",
-            )
+        rule = self._rule(name, self._query(f"{where}.metadata.query", metadata))
         backend = self._backend(where, trigger, metadata)
         if backend is not None:
             rule["backend"] = backend["name"]
         if self._ignores_null_values(where, metadata):
             rule["signal"] = {"onEmpty": "zero", "onNaN": "zero"}
+        if problem := _problem(rule, backend):
+            raise self._remarks.unconvertible(
+                f"{where}.metadata.query",
+                f"the adapter would refuse its whole configuration, because of this query ({problem}). Write it in PromQL, "
+                "or leave this object to KEDA",
+            )
         self.rules.append(rule)
         if trigger.get("authenticationRef"):
             self._remarks.add(
@@ -99,6 +96,14 @@ class PrometheusMetrics:
                 f"{given!r} is neither true nor false, which KEDA refuses; the default, true, is used",
             )
         return found is not False
+
+    def _query(self, field: str, metadata: Mapping[str, Any]) -> str:
+        query = str(metadata.get("query") or "")
+        if not query.strip():
+            raise self._remarks.unconvertible(field, "it is missing")
+        if _is_text(query):
+            raise self._remarks.unconvertible(field, f"the result of {query} is text, not a number")
+        return _not_negative(query)
 
     def _rule(self, name: str, query: str) -> Json:
         if self._described is None:
@@ -190,14 +195,24 @@ def _not_negative(query: str) -> str:
     return f"clamp_min({_ended(query)}, 0)"
 
 
-def _query_problem(rule: Json) -> str | None:
-    """Why the adapter refuses a query, such as one in MetricsQL, by its own reader of a configuration."""
+def _problem(rule: Json, backend: Json | None) -> str | None:
+    """Why the adapter refuses a metric, such as one with a query in MetricsQL, by its own reader of a configuration."""
+    backends = [] if backend is None else [backend]
     try:
-        parse(msgspec.json.encode({"metrics": [rule]}).decode())
+        parse(msgspec.json.encode({"backends": backends, "metrics": [rule]}).decode())
     except ConfigError as error:
-        found = [each.problem for each in error.problems if each.code in _REFUSED]
-        return f"({found[0]})" if found else None
+        return error.problems[0].problem
     return None
+
+
+def _is_text(query: str) -> bool:
+    try:
+        node = promql_parser.parse(query)
+    except ValueError:
+        return False
+    while isinstance(node, promql_parser.ParenExpr):
+        node = node.expr
+    return isinstance(node, promql_parser.StringLiteral)
 
 
 def _ended(query: str) -> str:

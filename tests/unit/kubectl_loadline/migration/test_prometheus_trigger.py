@@ -68,6 +68,30 @@ def test_a_query_that_the_adapter_refuses_is_not_converted(query):
         converted(prometheus(query))
 
 
+@pytest.mark.parametrize("as_objects", [False, True])
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ("", "it is missing"),
+        (" ", "it is missing"),
+        (None, "it is missing"),
+        ('"abc"', 'the result of "abc" is text'),
+        ("('abc')", r"the result of \('abc'\) is text"),
+        ("sum(x)[5m:1m]", "the adapter would refuse its whole configuration"),
+        ("# none", "the adapter would refuse its whole configuration"),
+    ],
+)
+def test_a_query_without_values_is_not_converted(query, problem, as_objects):
+    with pytest.raises(Unconvertible, match=rf"spec\.triggers\[0\]\.metadata\.query: {problem}"):
+        converted(prometheus(query), as_objects=as_objects)
+
+
+def test_a_trigger_without_a_query_is_not_converted():
+    without = {"type": "prometheus", "metadata": {"serverAddress": SERVER, "threshold": "5"}}
+    with pytest.raises(Unconvertible, match=r"metadata\.query: it is missing"):
+        converted(without)
+
+
 @pytest.mark.parametrize(
     "field",
     ["authMode", "authModes", "identityOwner", "credentialsFromEnv", "credentialsFromEnvFile"],
@@ -127,6 +151,7 @@ def at(address, **metadata):
         ),
         pytest.param([at("p:9090")], {}, id="no URL"),
         pytest.param([at("http://p:x")], {}, id="no port"),
+        pytest.param([at("ftp://p"), at("//p")], {}, id="no server of HTTP"),
     ],
 )  # fmt: skip
 def test_each_server_and_tenant_is_a_backend_with_its_own_name(triggers, backends):
