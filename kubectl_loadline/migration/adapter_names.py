@@ -22,8 +22,8 @@ class AdapterNames:
         self._backends: dict[tuple[str, ...], Json] = {}
 
     def metric(self, wanted: str) -> str:
-        """The name of a new named metric: these words in lower case, with a number if it is taken."""
-        cleaned = re.sub(r"\W", "_", wanted, flags=re.ASCII).lower()
+        """The name of a new named metric: the text in lower case as part of a URL path, with a number if it is taken."""
+        cleaned = re.sub(r"[^\w.-]", "_", wanted, flags=re.ASCII).lower()
         name = unique(cleaned, self._metrics, separator="_")
         self._metrics.add(name)
         return name

@@ -34,6 +34,7 @@ class PrometheusMetrics:
         """`described`: the object that the metrics describe, as in `describedObject`. None: they are external."""
         metadata = scaled_object.get("metadata") or {}
         self._namespace = metadata.get("namespace", "default")
+        # The names of objects have no underscores: two objects have different prefixes, even if they are converted separately.
         self._prefix = f"{self._namespace}_{metadata.get('name', '')}"
         self._remarks = remarks
         self._names = names

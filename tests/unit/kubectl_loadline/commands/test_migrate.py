@@ -75,7 +75,7 @@ def test_metrics_of_two_objects_with_the_same_words_in_their_names_are_two(tmp_p
     second = SCALED_OBJECT.replace("name: worker, namespace: shop", "name: eu-a, namespace: shop")
     assert main(["migrate", f"--rules={rules}", written(tmp_path, first, second)]) == 0
     names = [each["name"] for each in yaml.safe_load(rules.read_text())["metrics"]]
-    assert names == ["shop_eu_a_0", "shop_eu_a_0_2"]
+    assert names == ["shop-eu_a_0", "shop_eu-a_0"]
 
 
 def test_the_items_of_a_list_are_converted(tmp_path, capsys, main):

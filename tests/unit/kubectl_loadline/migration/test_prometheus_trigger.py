@@ -161,17 +161,32 @@ def test_each_server_and_tenant_is_a_backend_with_its_own_name(triggers, backend
     assert used == set(backends)
 
 
-def test_names_are_unique_among_objects_that_are_converted_together():
-    names = AdapterNames()
-    first = converted(prometheus(), of=("shop-eu", "worker"), names=names)
-    second = converted(prometheus(), of=("shop", "eu-worker"), names=names)
-    assert [each.metrics[0]["name"] for each in (first, second)] == [
-        "shop_eu_worker_0",
-        "shop_eu_worker_0_2",
+@pytest.mark.parametrize("names", [None, AdapterNames()], ids=["separately", "together"])
+def test_two_objects_have_no_metric_of_the_same_name(names):
+    objects = [("shop-eu", "worker"), ("shop", "eu-worker"), ("shop", "eu.worker"), ("shop", "eu")]
+    triggers = [prometheus(), prometheus(name="worker"), prometheus(name="Worker_0")]
+    found = [converted(*triggers, of=each, names=names) for each in objects]
+    taken = [metric["name"] for each in found for metric in each.metrics]
+    assert taken[:4] == [
+        "shop-eu_worker_0",
+        "shop-eu_worker_worker",
+        "shop-eu_worker_worker_0",
+        "shop_eu-worker_0",
     ]
-    assert second.autoscaler["spec"]["metrics"][0]["external"]["metric"] == {
-        "name": "shop_eu_worker_0_2"
-    }
+    assert len({*taken}) == len(taken)
+
+
+def test_the_metrics_of_one_object_have_a_number_if_their_triggers_have_the_same_name():
+    found = converted(prometheus(name="Queue"), prometheus(name="queue"))
+    names = ["shop_worker_queue", "shop_worker_queue_2"]
+    assert [each["name"] for each in found.metrics] == names
+    requested = [each["external"]["metric"] for each in found.autoscaler["spec"]["metrics"]]
+    assert requested == [{"name": each} for each in names]
+
+
+def test_objects_that_are_converted_together_have_the_same_backends():
+    names = AdapterNames()
+    first, second = (converted(prometheus(), of=("shop", each), names=names) for each in "ab")
     assert first.backends == second.backends
 
 
