@@ -45,6 +45,7 @@ _OF_OTHER_PROGRAMS: Final = (
 )
 # Argo CD before 3.0 recognizes its objects by this label, which is also an ordinary one of charts.
 _INSTANCE: Final = "app.kubernetes.io/instance"
+_MAPS_OF_TEXTS: Final = ("labels", "annotations", "matchLabels")
 
 
 class Unconvertible(Exception):
@@ -89,7 +90,7 @@ class Remarks:
             found = int(str(value))
         except ValueError as error:
             raise self.unconvertible(
-                field, f"{value!r} is not an integer. Replace variables of templates first"
+                field, f"{value!r} is not an integer{_advice(value)}"
             ) from error
         if not least <= found <= INT32_MAX:
             raise self.unconvertible(field, f"{found} is not from {least} to {INT32_MAX}")
@@ -151,8 +152,33 @@ def read_as(source: Mapping[str, Any], type_: type[AnyShape]) -> AnyShape:
         return msgspec.convert(source, type_)
     except msgspec.ValidationError as error:
         problem = str(error).replace("$.", "")
-        fix = "Replace variables of templates first"
-        raise Unconvertible(f"{name_of(source)}: {problem}. {fix}") from None
+        raise Unconvertible(f"{name_of(source)}: {problem}{_advice(source)}") from None
+
+
+def _advice(value: object) -> str:
+    text = str(value)
+    has_variables = "{{" in text or "${" in text
+    return ". Replace variables of templates first" if has_variables else ""
+
+
+def without_nulls(source: Mapping[str, Any]) -> Json:
+    """The object as kube-apiserver decodes it: a field that is null is missing, and a label that is null is an empty text."""
+    return {
+        name: _without_nulls(value, is_texts=name in _MAPS_OF_TEXTS)
+        for name, value in source.items()
+        if value is not None
+    }
+
+
+def _without_nulls(value: Any, *, is_texts: bool = False) -> Any:
+    match value:
+        case dict() if is_texts:
+            return {name: "" if each is None else each for name, each in value.items()}
+        case dict():
+            return without_nulls(value)
+        case list():
+            return [_without_nulls(each) for each in value]
+    return value
 
 
 def name_of(source: Mapping[str, Any]) -> str:
@@ -160,8 +186,8 @@ def name_of(source: Mapping[str, Any]) -> str:
     metadata = source.get("metadata")
     if not isinstance(metadata, dict):
         metadata = {}
-    namespace = metadata.get("namespace", "")
-    name = metadata.get("name", "")
+    namespace = metadata.get("namespace")
+    name = metadata.get("name") or ""
     return f"{source.get('kind', 'object')} {f'{namespace}/' if namespace else ''}{name}"
 
 

@@ -11,6 +11,7 @@ from kubectl_loadline.migration.conversion import (
     load_autoscaler,
     name_of,
     read_as,
+    without_nulls,
 )
 from kubectl_loadline.migration.hpa_annotations import read_annotations
 from scaler.api.autoscaler import Autoscaler
@@ -19,8 +20,9 @@ VERSIONS = ("autoscaling/v1", "autoscaling/v2beta2", "autoscaling/v2")
 _FIELDS = {"scaleTargetRef", "minReplicas", "maxReplicas", "metrics", "behavior"}
 
 
-def from_hpa(hpa: Mapping[str, Any], *, dry_run: bool) -> Converted:
+def from_hpa(source: Mapping[str, Any], *, dry_run: bool) -> Converted:
     """`dry_run` sets `mode: DryRun`, so that it can run beside the original. Raises `Unconvertible`."""
+    hpa = without_nulls(source)
     original = name_of(hpa)
     version = hpa.get("apiVersion")
     if version not in VERSIONS:

@@ -12,6 +12,7 @@ from kubectl_loadline.migration.conversion import (
     load_autoscaler,
     name_of,
     read_as,
+    without_nulls,
 )
 from kubectl_loadline.migration.cron_trigger import schedules
 from kubectl_loadline.migration.fallback import add_fallback
@@ -30,7 +31,7 @@ API_VERSION: Final = "keda.sh/v1alpha1"
 
 
 def from_scaled_object(
-    scaled_object: Mapping[str, Any],
+    source: Mapping[str, Any],
     *,
     dry_run: bool,
     as_objects: bool = False,
@@ -41,6 +42,7 @@ def from_scaled_object(
     become metrics of the scale target, which need no external.metrics.k8s.io. `names` are those of the objects that are converted
     together. Raises `Unconvertible`.
     """
+    scaled_object = without_nulls(source)
     original = name_of(scaled_object)
     read_as(scaled_object, ScaledObjectShape)
     given = dict(scaled_object.get("spec") or {})

@@ -267,6 +267,55 @@ def test_an_unknown_field_is_reported_and_an_unknown_version_is_refused():
         from_hpa(hpa("autoscaling/v3"), dry_run=False)
 
 
+NULLS = dict.fromkeys(
+    ("labels", "annotations", "ownerReferences", "finalizers", "uid", "namespace", "generation", "resourceVersion")
+)  # fmt: skip
+
+
+def test_a_field_that_is_null_is_missing_as_for_kube_apiserver():
+    """Templates of charts leave `labels:` without a value."""
+    selector = {"matchLabels": None, "matchExpressions": None}
+    metric = {"name": "queue", "selector": selector}
+    target = {"type": "Value", "value": 3, "averageValue": None}
+    external = {"type": "External", "external": {"metric": metric, "target": target}, "pods": None}
+    given = hpa(
+        metadata=NULLS,
+        minReplicas=None,
+        metrics=[external],
+        behavior={"scaleUp": None, "scaleDown": {"policies": None, "selectPolicy": None}},
+    )
+    found = from_hpa({**given, "status": {"currentReplicas": None}}, dry_run=False)
+    assert found.remarks == ()
+    assert found.autoscaler["metadata"] == {"name": "web"}
+    expected = {
+        "metric": {"name": "queue", "selector": {}},
+        "target": {"type": "Value", "value": 3},
+    }
+    assert found.autoscaler["spec"] == {
+        "scaleTargetRef": TARGET,
+        "maxReplicas": 5,
+        "metrics": [{"type": "External", "external": expected}],
+        "behavior": {"scaleDown": {}},
+    }
+
+
+def test_a_label_that_is_null_is_an_empty_text_as_for_kube_apiserver():
+    metric = {"name": "queue", "selector": {"matchLabels": {"queue": None}}}
+    external = {"metric": metric, "target": {"type": "Value", "value": 3}}
+    given = hpa(
+        metadata={"labels": {"team": None}}, metrics=[{"type": "External", "external": external}]
+    )
+    found = from_hpa(given, dry_run=False).autoscaler
+    assert found["metadata"]["labels"] == {"team": ""}
+    [written] = found["spec"]["metrics"]
+    assert written["external"]["metric"]["selector"] == {"matchLabels": {"queue": ""}}
+
+
+def test_variables_of_templates_are_named_only_where_there_are_some():
+    with pytest.raises(Unconvertible, match=r"at `spec.maxReplicas`$"):
+        from_hpa(hpa(maxReplicas="five"), dry_run=True)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -275,9 +324,10 @@ def test_an_unknown_field_is_reported_and_an_unknown_version_is_refused():
         (hpa(metrics=5), "at `spec.metrics`"),
         (hpa(metadata={"namespace": ["shop"]}), "at `metadata.namespace`"),
         (hpa(metadata={"name": ""}), "metadata.name: it is missing"),
-        ({**hpa(), "spec": None}, "at `spec`"),
+        ({**hpa(), "spec": None}, "missing required field `spec`"),
         ({**hpa(), "spec": ["a"]}, "at `spec`"),
         ({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}, "missing required field `spec`"),
+        (hpa(metadata={"name": None}), "HorizontalPodAutoscaler shop/: metadata.name: it is missing"),
     ],
 )  # fmt: skip
 def test_what_no_api_server_accepts_is_refused_with_its_field(given, message):

@@ -26,6 +26,16 @@ def test_text_in_place_of_a_mapping_is_named_with_its_field(triggers, spec, fiel
     assert f"at `{field}`" in str(found.value)
 
 
+def test_a_field_that_is_null_is_missing():
+    fallback = {"failureThreshold": 3, "replicas": 6}
+    fields = ("advanced", "minReplicaCount", "maxReplicaCount", "cooldownPeriod", "idleReplicaCount")  # fmt: skip
+    trigger = {**prometheus(activationThreshold=None), "name": None, "authenticationRef": None}
+    target = {"name": "worker", "kind": None, "apiVersion": None}
+    given = {"fallback": {**fallback, "behavior": None}, **dict.fromkeys(fields)}
+    found = converted(trigger, scaleTargetRef=target, **given)
+    assert found == converted(prometheus(), fallback=fallback)
+
+
 @pytest.mark.parametrize("wrong", [{"metadata": "worker"}, {"spec": "x"}])
 def test_an_object_without_mappings_is_refused(wrong):
     whole = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {}, "spec": {}}
