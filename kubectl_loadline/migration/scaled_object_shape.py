@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from scaler.api.autoscaler import Behavior
+
 Json = dict[str, Any]
 
 
@@ -17,13 +19,8 @@ class _Trigger(msgspec.Struct, rename="camel"):
     authentication_ref: Json | None = None
 
 
-class _Behavior(msgspec.Struct, rename="camel"):
-    scale_up: Json | None = None
-    scale_down: Json | None = None
-
-
 class _HpaConfig(msgspec.Struct):
-    behavior: _Behavior | None = None
+    behavior: Behavior | None = None
 
 
 class _Advanced(msgspec.Struct, rename="camel"):

@@ -26,6 +26,33 @@ def test_text_in_place_of_a_mapping_is_named_with_its_field(triggers, spec, fiel
     assert f"at `{field}`" in str(found.value)
 
 
+@pytest.mark.parametrize(
+    ("scale_down", "field"),
+    [
+        ({"stabilizationWindowSeconds": "300"}, "stabilizationWindowSeconds"),
+        ({"policies": [{"type": "Pods", "value": 1}]}, "policies[0]"),
+        ({"policies": {"type": "Pods"}}, "policies"),
+        ({"selectPolicy": 5}, "selectPolicy"),
+        ({"tolerance": ["5m"]}, "tolerance"),
+    ],
+)
+def test_a_behavior_that_no_autoscaler_has_is_named_with_its_field(scale_down, field):
+    advanced = {"horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": scale_down}}}
+    with pytest.raises(Unconvertible) as found:
+        converted(prometheus(), advanced=advanced)
+    path = "spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleDown"
+    assert str(found.value).endswith(f"at `{path}.{field}`")
+
+
+def test_a_stabilization_window_that_is_null_is_that_of_the_hpa_controller():
+    behavior = {"scaleDown": {"stabilizationWindowSeconds": None}}
+    found = converted(
+        prometheus(), advanced={"horizontalPodAutoscalerConfig": {"behavior": behavior}}
+    )
+    assert found.autoscaler["spec"]["behavior"] == {"scaleDown": {}}
+    assert found.remarks == ()
+
+
 def test_a_field_that_is_null_is_missing():
     fallback = {"failureThreshold": 3, "replicas": 6}
     fields = ("advanced", "minReplicaCount", "maxReplicaCount", "cooldownPeriod", "idleReplicaCount")  # fmt: skip
