@@ -45,10 +45,12 @@ def from_scaled_object(
     scaled_object = without_nulls(source)
     original = name_of(scaled_object)
     read_as(scaled_object, ScaledObjectShape)
-    given = dict(scaled_object.get("spec") or {})
+    given = scaled_object.get("spec") or {}
     if scaled_object.get("apiVersion") != API_VERSION:
         raise Unconvertible(f"{original}: apiVersion is not {API_VERSION}")
     remarks = Remarks(original)
+    if not (scaled_object.get("metadata") or {}).get("name"):
+        raise remarks.unconvertible("metadata.name", "it is missing")
     target = _target(given, remarks)
     if as_objects:
         _check_describes(scaled_object, target, remarks)

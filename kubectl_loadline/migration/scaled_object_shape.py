@@ -1,4 +1,4 @@
-"""The mappings and lists of a ScaledObject, as KEDA's CRD has them."""
+"""The mappings, lists and texts of a ScaledObject, as KEDA's CRD has them."""
 
 from typing import Any
 
@@ -10,13 +10,33 @@ Json = dict[str, Any]
 
 
 class _Metadata(msgspec.Struct):
-    labels: Json | None = None
-    annotations: Json | None = None
+    name: str | None = None
+    namespace: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class _ScaleTargetRef(msgspec.Struct, rename="camel"):
+    name: str | None = None
+    kind: str | None = None
+    api_version: str | None = None
+
+
+class _AuthenticationRef(msgspec.Struct):
+    name: str | None = None
+    kind: str | None = None
 
 
 class _Trigger(msgspec.Struct, rename="camel"):
+    type: str | None = None
+    name: str | None = None
+    metric_type: str | None = None
     metadata: Json | None = None
-    authentication_ref: Json | None = None
+    authentication_ref: _AuthenticationRef | None = None
+
+
+class _Fallback(msgspec.Struct):
+    behavior: str | None = None
 
 
 class _HpaConfig(msgspec.Struct):
@@ -29,14 +49,14 @@ class _Advanced(msgspec.Struct, rename="camel"):
 
 
 class _Spec(msgspec.Struct, rename="camel"):
-    scale_target_ref: Json | None = None
+    scale_target_ref: _ScaleTargetRef | None = None
     triggers: list[_Trigger] | None = None
     advanced: _Advanced | None = None
-    fallback: Json | None = None
+    fallback: _Fallback | None = None
 
 
 class ScaledObjectShape(msgspec.Struct):
-    """Scalars are checked where they are read."""
+    """What is in the `metadata` of triggers, and numbers, are checked where they are read."""
 
     metadata: _Metadata | None = None
     spec: _Spec | None = None

@@ -26,6 +26,34 @@ def test_text_in_place_of_a_mapping_is_named_with_its_field(triggers, spec, fiel
     assert f"at `{field}`" in str(found.value)
 
 
+@pytest.mark.parametrize("as_objects", [False, True])
+@pytest.mark.parametrize(
+    ("triggers", "spec", "field"),
+    [
+        ([prometheus()], {"scaleTargetRef": {"name": 5}}, "spec.scaleTargetRef.name"),
+        ([prometheus()], {"scaleTargetRef": {"name": "a", "kind": ["b"]}}, "spec.scaleTargetRef.kind"),
+        ([prometheus()], {"scaleTargetRef": {"name": "a", "apiVersion": 1}}, "spec.scaleTargetRef.apiVersion"),
+        ([prometheus()], {"of": ("shop", 5)}, "metadata.name"),
+        ([prometheus()], {"of": (5, "worker")}, "metadata.namespace"),
+        ([prometheus()], {"annotations": {"team": 5}}, "metadata.annotations[...]"),
+        ([prometheus()], {"fallback": {"failureThreshold": 3, "behavior": 5}}, "spec.fallback.behavior"),
+        ([{**prometheus(), "type": 5}], {}, "spec.triggers[0].type"),
+        ([{**prometheus(), "name": 5}], {}, "spec.triggers[0].name"),
+        ([{**prometheus(), "metricType": 5}], {}, "spec.triggers[0].metricType"),
+        ([{**prometheus(), "authenticationRef": {"name": 5}}], {}, "spec.triggers[0].authenticationRef.name"),
+    ],
+)  # fmt: skip
+def test_a_field_that_must_be_text_is_named(triggers, spec, field, as_objects):
+    with pytest.raises(Unconvertible, match="Expected `str") as found:
+        converted(*triggers, as_objects=as_objects, **spec)
+    assert f"at `{field}`" in str(found.value)
+
+
+def test_a_scaled_object_without_a_name_is_refused():
+    with pytest.raises(Unconvertible, match=r"metadata\.name: it is missing"):
+        converted(prometheus(), of=("shop", ""))
+
+
 @pytest.mark.parametrize(
     ("scale_down", "field"),
     [
