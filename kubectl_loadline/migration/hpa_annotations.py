@@ -7,7 +7,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from kubectl_loadline.migration.conversion import Json, Remarks
+from scaler.api.autoscaler import Behavior, MetricSpec
+from wire.api.quantity import Quantity
 
 _PREFIX: Final = "autoscaling.alpha.kubernetes.io/"
 METRICS: Final = f"{_PREFIX}metrics"
@@ -26,34 +30,41 @@ _BEHAVIOR_FIELDS: Final = {
 }  # fmt: skip
 
 
-def read_annotations(annotations: Mapping[str, Any], spec: Json, remarks: Remarks) -> None:
+def read_annotations(annotations: Mapping[str, str], spec: Json, remarks: Remarks) -> None:
     """Add what they have to the spec of autoscaling/v2, whose metrics follow those of the annotation.
 
     Upstream ignores what it cannot read (`Convert_v1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`); here it is
     reported, too.
     """
-    others = _read(annotations, METRICS, _metrics, remarks)
+    others = _read(annotations, METRICS, _metrics, remarks) or []
     if others:
         spec["metrics"] = [*others, *spec.get("metrics", ())]
     behavior: Json = {
         **(_read(annotations, BEHAVIOR, _behavior, remarks) or spec.get("behavior") or {})
     }
     for direction, name in TOLERANCES.items():
-        if name in annotations:
-            tolerance = {"tolerance": str(annotations[name])}
-            behavior[direction] = tolerance | (behavior.get(direction) or {})
+        tolerance = _read(annotations, name, _tolerance, remarks)
+        if tolerance is not None:
+            behavior[direction] = {"tolerance": tolerance, **behavior.get(direction, {})}
     if behavior:
         spec["behavior"] = behavior
 
 
 def _read(
-    annotations: Mapping[str, Any], name: str, read: Callable[[Any], Any], remarks: Remarks
+    annotations: Mapping[str, str], name: str, read: Callable[[str], Any], remarks: Remarks
 ) -> Any:
     if name not in annotations:
         return None
     try:
-        return read(json.loads(annotations[name]))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return read(annotations[name])
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        msgspec.ValidationError,
+    ):
         remarks.add(
             f"metadata.annotations[{name}]",
             "it cannot be read, so kube-apiserver ignores it; it is omitted",
@@ -61,8 +72,10 @@ def _read(
         return None
 
 
-def _metrics(given: Any) -> list[Json]:
-    return [_metric(each) for each in given or ()]
+def _metrics(text: str) -> list[Json]:
+    found = [_metric(each) for each in json.loads(text) or ()]
+    msgspec.convert(found, tuple[MetricSpec, ...])
+    return found
 
 
 def _metric(given: Json) -> Json:
@@ -124,11 +137,22 @@ def _present(fields: Json) -> Json:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _behavior(given: Any) -> Any:
+def _behavior(text: str) -> Json:
+    found: Json = _named(json.loads(text) or {})
+    msgspec.convert(found, Behavior)
+    return found
+
+
+def _named(given: Any) -> Any:
     """The same with the names of autoscaling/v2."""
     if isinstance(given, list):
-        return [_behavior(each) for each in given]
+        return [_named(each) for each in given]
     if not isinstance(given, dict):
         return given
-    named = {_BEHAVIOR_FIELDS[name.lower()]: _behavior(value) for name, value in given.items()}
+    named = {_BEHAVIOR_FIELDS[name.lower()]: _named(value) for name, value in given.items()}
     return _present(named)
+
+
+def _tolerance(text: str) -> str:
+    Quantity.parse(text)
+    return text

@@ -182,13 +182,26 @@ def test_tolerances_may_be_in_annotations_of_their_own(version):
         ("metrics", "["),
         ("metrics", '[{"type": "Pods", "pods": {}}]'),
         ("metrics", "5"),
+        ("metrics", '[{"type": "Pods", "pods": {"metricName": 5, "targetAverageValue": "9"}}]'),
+        ("metrics", '[{"type": "Pods", "pods": {"metricName": "a", "targetAverageValue": [9]}}]'),
+        ("metrics", '{"type": "Pods"}'),
+        ("metrics", "[" * 100_000),
         ("behavior", '{"Future": 1}'),
+        ("behavior", "[1]"),
+        ("behavior", '"x"'),
+        ("behavior", '{"scaleUp": 5}'),
+        ("behavior", '{"scaleUp": {"stabilizationWindowSeconds": "5"}}'),
+        ("scale_up_tolerance", "much"),
     ],
 )
 def test_an_annotation_that_cannot_be_read_is_reported(name, text):
-    converted = with_annotations(**{name: text})
-    assert [each.field for each in converted.remarks] == [f"metadata.annotations[{PREFIX}{name}]"]
-    assert name not in converted.autoscaler["spec"]
+    converted = with_annotations(**{name: text}, scale_down_tolerance="10m")
+    assert [each.field for each in converted.remarks] == [
+        f"metadata.annotations[{PREFIX}{name.replace('_', '-')}]"
+    ]
+    spec = converted.autoscaler["spec"]
+    assert spec["behavior"] == {"scaleDown": {"tolerance": "10m"}}
+    assert "metrics" not in spec
 
 
 def test_the_annotations_of_an_hpa_of_v2_do_not_count():
