@@ -1,6 +1,6 @@
 """Autoscalers and their targets from manifests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from wire.process import go_yaml
 
 Json = dict[str, Any]
 KINDS = {each.kind: each for each in (LOAD_AUTOSCALERS, HORIZONTAL_POD_AUTOSCALERS)}
+LISTS_MAX = 4
+"""Of Lists in Lists: with anchors of YAML, a few lines may have a billion of objects."""
 
 
 class UnusableManifest(ValueError):
@@ -84,12 +86,24 @@ def read_objects(file: Path, *, namespace: str = "") -> list[Json]:
     return [within(namespace, item) for each in documents for item in items_of(each)]
 
 
-def items_of(document: Json) -> Sequence[Json]:
-    """Those of a List; a kind of its own may end with List, too."""
-    items = document.get("items")
-    if isinstance(items, list) and str(document.get("kind")).endswith("List"):
-        return [each for each in items if isinstance(each, dict)]
-    return () if document.get("kind") == "List" else (document,)
+def items_of(document: Json, *, depth_max: int = LISTS_MAX) -> Iterator[Json]:
+    """Those of a List, and of the Lists in it; a kind of its own may end with List, too.
+
+    In the response of an API server only the list has an apiVersion and a kind, from which those of its items follow.
+    """
+    items, kind = document.get("items"), str(document.get("kind"))
+    if (
+        not depth_max
+        or not kind.endswith("List")
+        or not (isinstance(items, list) or kind == "List")
+    ):
+        yield document
+        return
+    of_list = {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List")}
+    for each in items or ():
+        if isinstance(each, dict):
+            whole = each if kind == "List" or "kind" in each else {**of_list, **each}
+            yield from items_of(whole, depth_max=depth_max - 1)
 
 
 def within(namespace: str, document: Json) -> Json:

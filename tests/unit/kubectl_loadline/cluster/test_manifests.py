@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from kubectl_loadline.cluster.manifests import UnusableManifest, read_manifest
+from kubectl_loadline.cluster.manifests import UnusableManifest, read_manifest, read_objects
 from kubectl_loadline.cluster.workloads import read_workload
 
 TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
@@ -41,6 +41,35 @@ def test_the_objects_of_a_list_are_found(written):
     file = written({"apiVersion": "v1", "kind": "List", "items": [HPA, DEPLOYMENT]})
     assert read_manifest(file).pod_spec.containers[0].name == "web"
     assert read_workload(file).name == "web"
+
+
+def test_an_item_without_a_kind_has_that_of_its_list(written):
+    """As kubectl get --raw prints them."""
+    item = {name: HPA[name] for name in ("metadata", "spec")}
+    of_list = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscalerList"}
+    [found] = read_objects(written({**of_list, "metadata": {}, "items": [item]}))
+    assert found == HPA
+
+
+def test_the_objects_of_a_list_in_a_list_are_found(written):
+    file = written({"kind": "List", "items": [{"kind": "List", "items": [HPA]}, DEPLOYMENT]})
+    assert read_objects(file) == [HPA, DEPLOYMENT]
+
+
+def test_a_few_anchors_do_not_make_a_million_objects(tmp_path):
+    lists = "".join(
+        f"- &l{level} {{kind: List, items: [{', '.join([f'*l{level - 1}'] * 10)}]}}\n"
+        for level in range(1, 6)
+    )
+    file = tmp_path / "manifests.yaml"
+    file.write_text(f"kind: List\nitems:\n- &l0 {{kind: Service}}\n{lists}")
+    assert len(read_objects(file)) < 5_000
+
+
+def test_a_list_without_items_has_none(written):
+    assert read_objects(written({"kind": "List", "items": None}, {"kind": "AllowList"})) == [
+        {"kind": "AllowList"}
+    ]
 
 
 def test_a_list_with_two_autoscalers_is_refused(written):

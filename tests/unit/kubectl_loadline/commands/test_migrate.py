@@ -85,6 +85,13 @@ def test_the_items_of_a_list_are_converted(tmp_path, capsys, main):
     assert "mode" not in found["spec"]
 
 
+def test_the_objects_that_an_api_server_lists_are_converted(tmp_path, capsys, main):
+    item = {name: yaml.safe_load(HPA)[name] for name in ("metadata", "spec")}
+    listed = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscalerList"}
+    assert main(["migrate", written(tmp_path, yaml.safe_dump({**listed, "items": [item]}))]) == 0
+    assert yaml.safe_load(capsys.readouterr().out)["metadata"]["name"] == "web"
+
+
 def test_only_a_list_has_items(tmp_path, capsys, main):
     """A kind of its own may be called so, too."""
     documents = "kind: AllowList\n", "kind: List\nitems:\n", HPA
