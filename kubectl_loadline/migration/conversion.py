@@ -1,7 +1,6 @@
 """The result of converting one object, and what HPAs and ScaledObjects have in common."""
 
 import argparse
-import contextlib
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final, TypeVar
@@ -45,6 +44,7 @@ _OF_OTHER_PROGRAMS: Final = (
 )
 # Argo CD before 3.0 recognizes its objects by this label, which is also an ordinary one of charts.
 _INSTANCE: Final = "app.kubernetes.io/instance"
+_ZERO: Final = Quantity.from_int(0)
 _MAPS_OF_TEXTS: Final = ("labels", "annotations", "matchLabels")
 
 
@@ -96,13 +96,26 @@ class Remarks:
             raise self.unconvertible(field, f"{found} is not from {least} to {INT32_MAX}")
         return found
 
+    def bounds(
+        self, spec: Mapping[str, Any], least: str, most: str, *, defaults: tuple[int, int]
+    ) -> tuple[int, int]:
+        """The values of two fields of the spec, between which the replicas are. Raises `Unconvertible`."""
+        given = (spec.get(least, defaults[0]), spec.get(most, defaults[1]))
+        low = self.integer(f"spec.{least}", given[0])
+        high = self.integer(f"spec.{most}", given[1], least=1)
+        if low > high:
+            raise self.unconvertible(f"spec.{least}", f"{low} is above {most}, which is {high}")
+        return low, high
+
     def positive_quantity(self, field: str, value: object) -> str:
         """The same of a quantity above zero, as the target of a metric must be. Raises `Unconvertible`."""
         text = str(value)
-        with contextlib.suppress(ValueError):
-            if Quantity.parse(text) > Quantity.from_int(0):
-                return text
-        raise self.unconvertible(field, f"{text!r} is not a quantity above 0, such as 5 or 500m")
+        found = _quantity(text)
+        if found is None or found <= _ZERO:
+            raise self.unconvertible(
+                field, f"{text!r} is not a quantity above 0, such as 5 or 500m{_advice(text)}"
+            )
+        return text
 
     def target(self, field: str, value: object, type_field: str, given_type: object) -> Json:
         """The target of a metric, from its quantity above zero and KEDA's `metricType`. Raises `Unconvertible`."""
@@ -115,16 +128,24 @@ class Remarks:
         return {"type": kind, "value" if kind == "Value" else "averageValue": quantity}
 
     def activation(self, field: str, value: object) -> Json:
-        """KEDA's activation value of a metric as the field `activationValue`; nothing without one, or with one that the field cannot have."""
+        """KEDA's activation value of a metric as the field `activationValue`; nothing without one, or with a negative one. Raises `Unconvertible`."""
         text = str(value or "").strip()
-        if text.startswith("-"):
+        if not text:
+            return {}
+        found = _quantity(text)
+        if found is None:
+            raise self.unconvertible(
+                field, f"{text!r} is not a quantity, such as 5 or 500m{_advice(text)}"
+            )
+        if found < _ZERO:
             self.add(
                 field,
                 f"{text} cannot be an activationValue, and is omitted: in KEDA, the target is always active",
                 "Set minReplicas to 1.",
             )
             return {}
-        return {"activationValue": text} if text else {}
+        # The CRD accepts no sign.
+        return {"activationValue": text.lstrip("-")}
 
     def unconvertible(self, field: str, message: str) -> Unconvertible:
         """The exception for a field."""
@@ -144,6 +165,14 @@ class Remarks:
     def has_omission(self) -> bool:
         """Whether there is a remark of `omit`."""
         return any(each.is_omission for each in self.found)
+
+
+def _quantity(text: str) -> Quantity | None:
+    """None for text that is not one, such as Inf."""
+    try:
+        return Quantity.parse(text)
+    except ValueError:
+        return None
 
 
 def read_as(source: Mapping[str, Any], type_: type[AnyShape]) -> AnyShape:

@@ -1,9 +1,11 @@
 """KEDA's trigger `cron`: a schedule with a least number of replicas, from its start to its end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from kubectl_loadline.migration.conversion import Json, Remarks
+from scaler.extensions.schedules.cron import parse_cron
+from scaler.extensions.time_zones import time_zone
 
 MINUTES_PER_DAY: Final = 24 * 60
 
@@ -20,7 +22,8 @@ def schedules(
         if trigger.get("type") != "cron":
             continue
         metadata = trigger.get("metadata") or {}
-        start, end = str(metadata.get("start", "")), str(metadata.get("end", ""))
+        where = f"spec.triggers[{index}].metadata"
+        start, end = (_expression(where, metadata, each, remarks) for each in ("start", "end"))
         minutes = minutes_between(start, end)
         if minutes is None:
             remarks.omit(
@@ -29,19 +32,33 @@ def schedules(
                 "Add a schedule by hand: `schedule` is the start, `durationSeconds` the time to the end.",
             )
             continue
-        wanted = remarks.integer(
-            f"spec.triggers[{index}].metadata.desiredReplicas", metadata.get("desiredReplicas", 1)
-        )
+        wanted = remarks.integer(f"{where}.desiredReplicas", metadata.get("desiredReplicas", 1))
         schedule: Json = {
             "name": f"cron-{index}",
             "schedule": start,
             "durationSeconds": minutes * 60,
             "minReplicas": max(1, min_replicas, min(wanted, max_replicas)),
         }
-        if zone := metadata.get("timezone"):
+        if zone := str(metadata.get("timezone") or ""):
+            _check(time_zone, zone, f"{where}.timezone", remarks)
             schedule["timeZone"] = zone
         found.append(schedule)
     return found
+
+
+def _expression(where: str, metadata: Mapping[str, Any], name: str, remarks: Remarks) -> str:
+    """With single spaces: KEDA's parser takes any, also around the expression."""
+    found = " ".join(str(metadata.get(name) or "").split())
+    _check(parse_cron, found, f"{where}.{name}", remarks)
+    return found
+
+
+def _check(read: Callable[[str], object], text: str, field: str, remarks: Remarks) -> None:
+    """Raises `Unconvertible` for what `read` raises ValueError for."""
+    try:
+        read(text)
+    except ValueError as error:
+        raise remarks.unconvertible(field, str(error)) from error
 
 
 def minutes_between(start: str, end: str) -> int | None:

@@ -21,7 +21,9 @@ def replica_bounds(
     spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks, *, always_active: bool
 ) -> Json:
     """`minReplicas`, `maxReplicas` and `scaleToZero`; without the last, the metrics lose their activation values. Raises `Unconvertible`."""
-    least, most = _given_bounds(spec, remarks)
+    least, most = remarks.bounds(
+        spec, "minReplicaCount", "maxReplicaCount", defaults=(0, MAX_REPLICAS)
+    )
     if always_active:
         # KEDA starts it, and its HPA has at least one replica.
         least = max(1, least)
@@ -40,21 +42,6 @@ def replica_bounds(
         if spec.get(name):
             remarks.add(f"spec.{name}", _INTERVALS[name])
     return bounds
-
-
-def _given_bounds(spec: Mapping[str, Any], remarks: Remarks) -> tuple[int, int]:
-    minimum, maximum = spec.get("minReplicaCount"), spec.get("maxReplicaCount")
-    least = 0 if minimum is None else remarks.integer("spec.minReplicaCount", minimum)
-    most = (
-        MAX_REPLICAS
-        if maximum is None
-        else remarks.integer("spec.maxReplicaCount", maximum, least=1)
-    )
-    if least > most:
-        raise remarks.unconvertible(
-            "spec.minReplicaCount", f"{least} is above maxReplicaCount, which is {most}"
-        )
-    return least, most
 
 
 def _scale_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> Json:

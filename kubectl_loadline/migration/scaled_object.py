@@ -191,7 +191,12 @@ def _beside_formula(
 def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
     metadata = trigger.get("metadata") or {}
     kind = trigger.get("metricType") or metadata.get("type") or "Utilization"
-    value = str(metadata.get("value", ""))
+    if kind not in ("Utilization", "AverageValue"):
+        raise remarks.unconvertible(
+            f"spec.triggers[{index}].metricType",
+            f"{kind!r} is neither Utilization nor AverageValue, which KEDA refuses",
+        )
+    value = str(metadata.get("value", "")).strip()
     field = f"spec.triggers[{index}].metadata.value"
     if kind == "Utilization":
         percent = remarks.integer(field, value, least=1)

@@ -280,6 +280,10 @@ def test_an_unknown_field_is_reported_and_an_unknown_version_is_refused():
         from_hpa(hpa("autoscaling/v3"), dry_run=False)
 
 
+def of_cpu(**target):
+    return {"type": "Resource", "resource": {"name": "cpu", "target": target}}
+
+
 NULLS = dict.fromkeys(
     ("labels", "annotations", "ownerReferences", "finalizers", "uid", "namespace", "generation", "resourceVersion")
 )  # fmt: skip
@@ -339,6 +343,17 @@ def test_variables_of_templates_are_named_only_where_there_are_some():
         (hpa(metadata={"name": ""}), "metadata.name: it is missing"),
         ({**hpa(), "spec": None}, "missing required field `spec`"),
         ({**hpa(), "spec": ["a"]}, "at `spec`"),
+        (hpa(maxReplicas=0), "spec.maxReplicas: 0 is not from 1 to 2147483647"),
+        (hpa(maxReplicas=2**31), "spec.maxReplicas: 2147483648 is not from 1"),
+        (hpa(minReplicas=-1), "spec.minReplicas: -1 is not from 0"),
+        (hpa(minReplicas=6), "spec.minReplicas: 6 is above maxReplicas, which is 5"),
+        (hpa(minReplicas=0, metrics=METRICS), "spec.minReplicas: 0 needs a metric of type Object or External"),
+        (hpa("autoscaling/v1", targetCPUUtilizationPercentage="50"), "spec.targetCPUUtilizationPercentage: Expected `int`, got '50'"),
+        (hpa("autoscaling/v1", targetCPUUtilizationPercentage=True), "spec.targetCPUUtilizationPercentage: Expected `int`, got True"),
+        (hpa("autoscaling/v1", targetCPUUtilizationPercentage=0), "spec.targetCPUUtilizationPercentage: 0 is not from 1"),
+        (hpa(metrics=[of_cpu(type="Utilization", averageUtilization=0)]), "spec.metrics[0].resource.target.averageUtilization: 0 is not"),
+        (hpa(metrics=[of_cpu(type="AverageValue", averageValue="half")]), "spec.metrics[0].resource.target.averageValue: 'half' is not"),
+        (hpa(metrics=[of_cpu(type="AverageValue", averageValue=0)]), "spec.metrics[0].resource.target.averageValue: '0' is not"),
         ({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}, "missing required field `spec`"),
         (hpa(metadata={"name": None}), "HorizontalPodAutoscaler shop/: metadata.name: it is missing"),
     ],

@@ -15,6 +15,7 @@ from tests.unit.kubectl_loadline.migration.scaled_objects import (
     remarked,
     spec_of,
 )
+from wire.api.quantity import Quantity
 
 PAGE = Path(__file__).parents[4] / "docs" / "keda-fields.md"
 
@@ -329,6 +330,15 @@ def test_a_way_to_zero_without_a_metric_that_can_start_begins_with_one():
         ([prometheus(threshold="0")], {}, "spec.triggers[0].metadata.threshold"),
         ([{**CPU, "metadata": {"value": "60%"}}], {}, "spec.triggers[0].metadata.value: '60%' is not an integer"),
         ([{**CPU, "metricType": "AverageValue", "metadata": {}}], {}, "spec.triggers[0].metadata.value"),
+        ([{**CPU, "metricType": "Value"}], {}, "spec.triggers[0].metricType: 'Value' is neither Utilization nor AverageValue"),
+        ([{"type": "memory", "metadata": {"type": "Value", "value": "5"}}], {}, "spec.triggers[0].metricType: 'Value' is neither"),
+        ([prometheus(activationThreshold="abc")], {}, "spec.triggers[0].metadata.activationThreshold: 'abc' is not a quantity"),
+        ([prometheus(activationThreshold="Inf")], {}, "spec.triggers[0].metadata.activationThreshold: 'Inf' is not a quantity"),
+        ([prometheus(activationThreshold="-Inf")], {}, "spec.triggers[0].metadata.activationThreshold: '-Inf' is not a quantity"),
+        ([prometheus(activationThreshold="{{ x }}")], {}, "spec.triggers[0].metadata.activationThreshold: '{{ x }}' is not a quantity, such as 5 or 500m. Replace"),
+        ([prometheus(), cron("0 25 * * *", "0 26 * * *")], {}, "spec.triggers[1].metadata.start"),
+        ([prometheus(), cron("0 8 * * *", "")], {}, "spec.triggers[1].metadata.end"),
+        ([prometheus(), cron("0 8 * * *", "0 9 * * *", timezone="Mars")], {}, "spec.triggers[1].metadata.timezone: unknown time zone 'Mars'"),
         ([prometheus(metric_type="Utilization")], {}, "spec.triggers[0].metricType: 'Utilization' is neither"),
         ([prometheus()], {"scaleTargetRef": {}}, "spec.scaleTargetRef.name: it is missing"),
     ],
@@ -336,6 +346,19 @@ def test_a_way_to_zero_without_a_metric_that_can_start_begins_with_one():
 def test_a_value_that_no_autoscaler_can_have_is_refused_with_its_field(triggers, spec, message):
     with pytest.raises(Unconvertible, match=re.escape(f"ScaledObject shop/worker: {message}")):
         converted(*triggers, **spec)
+
+
+def test_spaces_in_a_cron_expression_do_not_count():
+    """kube-apiserver refuses a schedule that begins with one."""
+    (schedule,) = spec_of(prometheus(), cron(" 0  8 * * *", "0 9 * * * "))["schedules"]
+    assert (schedule["schedule"], schedule["durationSeconds"]) == ("0 8 * * *", 3600)
+
+
+@pytest.mark.parametrize("given", ["0", "-0", "+5", "500m", "1e3", 0.5, 3])
+def test_an_activation_value_is_one_that_the_crd_accepts(given):
+    spec = spec_of(prometheus(activationThreshold=given))
+    assert not violations(spec, schema_in(CRD)["properties"]["spec"])
+    assert Quantity.parse(spec["metrics"][0]["activationValue"]) >= Quantity.from_int(0)
 
 
 def test_a_trigger_that_is_always_active_in_keda_is_reported():

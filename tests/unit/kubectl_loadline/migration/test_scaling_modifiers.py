@@ -171,6 +171,8 @@ def test_a_trigger_that_is_not_converted_cannot_be_part_of_the_formula():
     ("modifiers", "message"),
     [
         ({"target": ""}, f"{FIELD}.target: '' is not a quantity above 0"),
+        ({"activationTarget": "x"}, f"{FIELD}.activationTarget: 'x' is not a quantity"),
+        ({"activationTarget": "Inf"}, f"{FIELD}.activationTarget: 'Inf' is not a quantity"),
         ({"metricType": "Utilization"}, f"{FIELD}.metricType: 'Utilization' is neither"),
     ],
 )
