@@ -17,6 +17,11 @@ def prometheus(query="sum(queue)", threshold="30", metric_type=None, name=None, 
     return trigger
 
 
+def cron(start, end, **metadata):
+    times = {"start": start, "end": end, "desiredReplicas": "6", "timezone": "Europe/Berlin"}
+    return {"type": "cron", "metadata": {**times, **metadata}}
+
+
 CPU = {"type": "cpu", "metricType": "Utilization", "metadata": {"value": "60"}}
 
 

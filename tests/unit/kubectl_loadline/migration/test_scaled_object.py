@@ -11,6 +11,7 @@ from tests.crd_schema import schema_in, unknown_fields, violations
 from tests.unit.kubectl_loadline.migration.scaled_objects import (
     CPU,
     converted,
+    cron,
     prometheus,
     remarked,
     spec_of,
@@ -167,39 +168,6 @@ def test_a_target_whose_activation_is_forced_keeps_a_replica(value, least):
     assert spec_of(prometheus(), annotations=annotations, minReplicaCount=3)["minReplicas"] == 3
 
 
-def cron(start, end, **metadata):
-    times = {"start": start, "end": end, "desiredReplicas": "6", "timezone": "Europe/Berlin"}
-    return {"type": "cron", "metadata": {**times, **metadata}}
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "seconds"),
-    [
-        pytest.param("0 8 * * 1-5", "30 18 * * 1-5", 37800, id="office hours"),
-        pytest.param("0 22 * * *", "0 6 * * *", 28800, id="overnight, every day"),
-        pytest.param("0 22 * * 1-5", "0 6 * * 1-5", None, id="overnight, on some days"),
-        pytest.param("0 8 * * *", "0 8 * * *", None, id="no time at all"),
-        pytest.param("*/5 * * * *", "0 6 * * *", None, id="many starts"),
-        pytest.param("0 8 1 * *", "0 8 3 * *", None, id="several days"),
-    ],
-)
-def test_a_cron_trigger_becomes_a_schedule_if_its_duration_is_fixed(start, end, seconds):
-    trigger = cron(start, end)
-    found = spec_of(prometheus(), trigger, minReplicaCount=1).get("schedules")
-    if seconds is None:
-        assert found is None
-        assert remarked(prometheus(), trigger, minReplicaCount=1) == ["spec.triggers[1]"]
-    else:
-        (schedule,) = found
-        assert schedule == {
-            "name": "cron-1",
-            "schedule": start,
-            "durationSeconds": seconds,
-            "timeZone": "Europe/Berlin",
-            "minReplicas": 6,
-        }
-
-
 @pytest.mark.parametrize(
     ("scale_down", "reported"),
     [
@@ -234,18 +202,6 @@ def test_a_suspension_at_zero_that_has_no_end_by_itself_is_reported(replicas, le
     field = "autoscaling.keda.sh/paused-replicas"
     found = remarked(prometheus(), annotations={field: str(replicas)}, minReplicaCount=least)
     assert found == ([f"metadata.annotations[{field}]"] if is_reported else [])
-
-
-@pytest.mark.parametrize(("least", "expected"), [(0, 2), (1, 2), (5, 5)])
-def test_a_cron_trigger_does_not_lower_the_minimum(least, expected):
-    trigger = cron("0 8 * * *", "0 9 * * *", desiredReplicas="2")
-    (schedule,) = spec_of(prometheus(), trigger, minReplicaCount=least)["schedules"]
-    assert schedule["minReplicas"] == expected
-
-
-def test_a_cron_trigger_does_not_exceed_the_upper_bound():
-    found = spec_of(prometheus(), cron("0 8 * * *", "0 9 * * *"), maxReplicaCount=4)
-    assert found["schedules"][0]["minReplicas"] == 4
 
 
 @pytest.mark.parametrize(
@@ -346,12 +302,6 @@ def test_a_way_to_zero_without_a_metric_that_can_start_begins_with_one():
 def test_a_value_that_no_autoscaler_can_have_is_refused_with_its_field(triggers, spec, message):
     with pytest.raises(Unconvertible, match=re.escape(f"ScaledObject shop/worker: {message}")):
         converted(*triggers, **spec)
-
-
-def test_spaces_in_a_cron_expression_do_not_count():
-    """kube-apiserver refuses a schedule that begins with one."""
-    (schedule,) = spec_of(prometheus(), cron(" 0  8 * * *", "0 9 * * * "))["schedules"]
-    assert (schedule["schedule"], schedule["durationSeconds"]) == ("0 8 * * *", 3600)
 
 
 @pytest.mark.parametrize("given", ["0", "-0", "+5", "500m", "1e3", 0.5, 3])
