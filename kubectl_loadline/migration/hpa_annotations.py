@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubectl_loadline.migration.conversion import Json, Remarks
+from kubectl_loadline.migration.conversion import Json, Remarks, without_nulls
 from scaler.api.autoscaler import Behavior, MetricSpec
 from wire.api.quantity import Quantity
 
@@ -73,7 +73,7 @@ def _read(
 
 
 def _metrics(text: str) -> list[Json]:
-    found = [_metric(each) for each in json.loads(text) or ()]
+    found = [_metric(without_nulls(each)) for each in json.loads(text) or ()]
     msgspec.convert(found, tuple[MetricSpec, ...])
     return found
 
@@ -154,5 +154,6 @@ def _named(given: Any) -> Any:
 
 
 def _tolerance(text: str) -> str:
-    Quantity.parse(text)
+    if Quantity.parse(text) < Quantity.from_int(0):
+        raise ValueError(text)
     return text

@@ -98,6 +98,11 @@ def with_annotations(version="autoscaling/v1", spec=None, **values):
             id="an external average",
         ),
         pytest.param(
+            {"type": "External", "external": {"metricName": "q", "metricSelector": {"matchLabels": None}, "targetValue": "3", "targetAverageValue": None}},
+            {"type": "External", "external": {"metric": {"name": "q", "selector": {}}, "target": {"type": "Value", "value": "3"}}},
+            id="a field that is null",
+        ),
+        pytest.param(
             {"type": "Pods", "pods": {"metricName": "r", "selector": SELECTOR, "targetAverageValue": "9"}},
             {"type": "Pods", "pods": {"metric": {"name": "r", "selector": SELECTOR}, "target": {"type": "AverageValue", "averageValue": "9"}}},
             id="pods",
@@ -192,6 +197,7 @@ def test_tolerances_may_be_in_annotations_of_their_own(version):
         ("behavior", '{"scaleUp": 5}'),
         ("behavior", '{"scaleUp": {"stabilizationWindowSeconds": "5"}}'),
         ("scale_up_tolerance", "much"),
+        ("scale_up_tolerance", "-1"),
     ],
 )
 def test_an_annotation_that_cannot_be_read_is_reported(name, text):
