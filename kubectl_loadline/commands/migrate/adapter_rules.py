@@ -30,8 +30,9 @@ def configurations(documents: Sequence[Json]) -> Iterator[Json]:
         if is_configuration(each):
             yield each
         elif each.get("kind") == "ConfigMap":
-            texts = (each.get("data") or {}).values()
-            yield from filter(is_configuration, map(_parsed, texts))
+            texts = each.get("data")
+            if isinstance(texts, dict):
+                yield from filter(is_configuration, map(_parsed, texts.values()))
 
 
 def _parsed(text: object) -> object:

@@ -164,7 +164,9 @@ def test_values_cannot_express_several_prometheus_servers(tmp_path, capsys, main
     assert output.out == ""
 
 
-@pytest.mark.parametrize("content", ["{empty: }", "{days: 2024-02-30}"])
+@pytest.mark.parametrize(
+    "content", ["{empty: }", "{days: 2024-02-30}", "text", "[rules]", "5", "{config.yaml: [a]}", ""]
+)
 def test_a_config_map_with_anything_in_it_is_another_object(tmp_path, capsys, main, content):
     other = f"kind: ConfigMap\ndata: {content}\n"
     assert main(["migrate", written(tmp_path, other, HPA)]) == 0
