@@ -50,7 +50,7 @@ from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from kubectl_loadline.terminal.documents import TEXT, add_output_flag, is_document, print_document
 from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import OK
-from kubectl_loadline.terminal.output_files import keep_inputs
+from kubectl_loadline.terminal.output_files import keep_files
 from kubectl_loadline.terminal.progress import Progress, shown_progress
 from kubectl_loadline.terminal.screen import print_hidden, print_note, screen_columns
 from scaler.algorithm.derivation import encoded
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) -> int:
-    keep_inputs(
+    keep_files(
         [given.autoscaler, *given.candidate, *map(file_of, given.history), given.explanation],
         {
             "--save-history": given.save_history,

@@ -42,7 +42,7 @@ from kubectl_loadline.suggest.text import commented
 from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
-from kubectl_loadline.terminal.output_files import keep_inputs
+from kubectl_loadline.terminal.output_files import keep_files, keep_other_keys
 from kubectl_loadline.terminal.progress import shown_progress
 from kubectl_loadline.terminal.screen import print_note, screen_columns
 from wire.process.command_line.messages import wrapped
@@ -76,10 +76,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _suggest(given: argparse.Namespace) -> int:
-    keep_inputs(
+    keep_files(
         [given.workload, *map(file_of, given.history)],
         {"--rules": given.rules, "--save-history": given.save_history},
     )
+    keep_other_keys("--rules", given.rules, ("metrics",))
     try:
         if given.workload is not None:
             workload = read_workload(given.workload, namespace=given.namespace)
@@ -290,7 +291,9 @@ def parser() -> FlagParser:
         "--start-up", type=start_up, metavar="P50[,P95]",
         help="how long a pod takes to become ready (default: as recorded, or 60s)",
     )  # fmt: skip
-    parser.add_file("--rules", help="write the adapter's configuration for the metric to this file")
+    parser.add_file(
+        "--rules", help="write the adapter's configuration for the metric to this new file"
+    )
     add_history_flags(parser)
     add_output_flag(parser)
     cluster = parser.group("cluster")

@@ -319,6 +319,59 @@ def test_a_file_is_not_overwritten_with_what_is_made_from_it(tmp_path, capsys, m
     assert (tmp_path / "manifests.yaml").read_text() == SCALED_OBJECT
 
 
+def test_values_of_the_user_are_not_replaced(tmp_path, capsys, main):
+    values = tmp_path / "values.yaml"
+    values.write_text("prometheus: {url: http://p:9090}\nreplicas: 2\n")
+    assert main(["migrate", written(tmp_path, SCALED_OBJECT), f"--values={values}"]) == 2
+    output = capsys.readouterr()
+    expected = "has prometheus, replicas, which the command does not write: name a new file\n"
+    assert output.err.endswith(f"migrate: --values={values} {expected}")
+    assert output.out == ""
+    assert values.read_text() == "prometheus: {url: http://p:9090}\nreplicas: 2\n"
+
+
+def test_a_configuration_of_the_user_is_not_replaced(tmp_path, capsys, main):
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules: [{seriesQuery: up}]\n")
+    assert main(["migrate", written(tmp_path, SCALED_OBJECT), f"--rules={rules}"]) == 2
+    assert f"--rules={rules} has rules, which" in capsys.readouterr().err
+    assert rules.read_text() == "rules: [{seriesQuery: up}]\n"
+
+
+def test_what_an_earlier_run_has_written_is_replaced(tmp_path, main):
+    file = written(tmp_path, SCALED_OBJECT)
+    outputs = tmp_path / "rules.yaml", tmp_path / "values.yaml"
+    flags = [f"--rules={outputs[0]}", f"--values={outputs[1]}"]
+    assert main(["migrate", file, *flags]) == 0
+    first = [each.read_text() for each in outputs]
+    assert main(["migrate", file, *flags]) == 0
+    assert [each.read_text() for each in outputs] == first
+
+
+def test_a_file_is_not_written_twice(tmp_path, capsys, main):
+    both = tmp_path / "both.yaml"
+    flags = [f"--rules={both}", f"--values={both}"]
+    assert main(["migrate", written(tmp_path, SCALED_OBJECT), *flags]) == 2
+    assert "are the same file: name another one" in capsys.readouterr().err
+    assert not both.exists()
+
+
+def test_values_of_the_user_are_not_replaced_by_those_of_the_cluster(api_server, tmp_path, capsys):
+    values = tmp_path / "values.yaml"
+    values.write_text("replicas: 2\n")
+    assert plugin(["migrate", f"--values={values}"]) == 2
+    assert "has replicas, which" in capsys.readouterr().err
+    assert api_server.requests.empty()
+
+
+def test_values_of_the_user_are_not_replaced_by_a_whole_configuration(tmp_path, capsys):
+    values = tmp_path / "values.yaml"
+    values.write_text("rules: {default: false, custom: [], existing: a}\n")
+    file = written(tmp_path, "rules: [{seriesQuery: up}]\n")
+    assert plugin(["migrate", file, f"--values={values}"]) == 2
+    assert f"--values={values} has rules.existing, which" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("wrong", ["triggers: [prometheus]", "scaleTargetRef: a", "metadata: a"])
 def test_the_others_are_converted_beside_an_object_with_text_in_place_of_a_mapping(
     tmp_path, capsys, main, wrong
