@@ -9,7 +9,6 @@ import pytest
 
 from kubectl_loadline.commands.check import exit_code
 from kubectl_loadline.program import main
-from kubectl_loadline.terminal.ending import quiet_end
 from tests.unit.kubectl_loadline.api_server import (  # fmt: skip
     HPAS,
     LAS,
@@ -62,13 +61,6 @@ def test_a_closed_pipe_ends_quietly(api_server, arguments):
         os.close(write)
         assert process.communicate(timeout=60)[1] == ""
     assert process.returncode == 141
-
-
-def test_ctrl_c_between_two_requests_is_the_same():
-    def interrupted():
-        raise KeyboardInterrupt
-
-    assert quiet_end(interrupted) == 130
 
 
 def test_a_wrong_flag_exits_with_2(capsys):
