@@ -31,6 +31,7 @@ from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
     add_verification_flag,
+    cluster_of,
     given_target,
 )
 from kubectl_loadline.cluster.manifests import Manifest, read_manifest
@@ -101,12 +102,13 @@ async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) ->
         },
     )
     try:
+        namespace = _namespace_of_files(given)
         files = names_of([Path(file) for file in given.candidate])
         candidates = {
-            name: read_manifest(file, namespace=given.namespace) for name, file in files.items()
+            name: read_manifest(file, namespace=namespace) for name, file in files.items()
         }
         if target is None:
-            inputs = _from_files(given, candidates)
+            inputs = _from_files(given, namespace, candidates)
         else:
             found = await read_from_cluster(given, target, list(candidates.values()))
             inputs = Inputs(
@@ -123,8 +125,16 @@ async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) ->
         raise Unreachable(str(error)) from error
 
 
-def _from_files(given: argparse.Namespace, candidates: Mapping[str, Manifest]) -> Inputs:
-    present = read_manifest(given.autoscaler, namespace=given.namespace)
+def _namespace_of_files(given: argparse.Namespace) -> str:
+    """That of objects without one. Only queries need it, so the kubeconfig is read for them only."""
+    is_queried = given.autoscaler is not None and not given.history
+    return cluster_of(given).namespace_of_files() if is_queried else str(given.namespace)
+
+
+def _from_files(
+    given: argparse.Namespace, namespace: str, candidates: Mapping[str, Manifest]
+) -> Inputs:
+    present = read_manifest(given.autoscaler, namespace=namespace)
     kinds = (present.kind, *(each.kind for each in candidates.values()))
     return Inputs(
         present=present,

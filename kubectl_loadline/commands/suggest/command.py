@@ -83,7 +83,7 @@ async def _suggest(given: argparse.Namespace) -> int:
     keep_other_keys("--rules", given.rules, ("metrics",))
     try:
         if given.workload is not None:
-            workload = read_workload(given.workload, namespace=given.namespace)
+            workload = _of_file(given)
             return proposed(given, workload, recorded_series(workload, given, given.prometheus_url))
         async with connected(cluster_of(given)) as session:
             workload = await workload_in_cluster(session, given.name)
@@ -104,6 +104,13 @@ async def _suggest(given: argparse.Namespace) -> int:
         raise
     except (SeriesUnavailable, OSError) as error:
         raise Unreachable(str(error)) from error
+
+
+def _of_file(given: argparse.Namespace) -> FoundWorkload:
+    """Raises `UnusableManifest`, and `ConnectionConfigError` if only a kubeconfig that cannot be read has its namespace."""
+    found = read_workload(given.workload, namespace=given.namespace)
+    namespace = found.namespace or cluster_of(given).namespace_of_files()
+    return msgspec.structs.replace(found, namespace=namespace)
 
 
 def proposed(given: argparse.Namespace, workload: FoundWorkload, history: RecordedSeries) -> int:
