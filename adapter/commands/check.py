@@ -90,7 +90,7 @@ def _sources(file: str) -> tuple[Source, ...]:
         content = sys.stdin.buffer.read() if file == STDIN else path.read_bytes()
         text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        fix = "Name a file with a configuration, in UTF-8."
+        fix = "Name a file with a configuration."
         return (Source(name=str(path), error=unreadable(path, error, fix=fix)),)
     if file == STDIN and not text.strip():
         fix = "Check whether the command before the pipe failed."

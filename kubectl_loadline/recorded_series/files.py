@@ -31,7 +31,7 @@ def read_csv(file: Path, *, only_metric: str = "") -> dict[str, Samples]:
     `only_metric`, if that is given. Empty cells are left out. Raises `UnusableSeries`.
     """
     try:
-        with file.open(encoding="utf-8", newline="") as lines:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
             rows = [row for row in csv.reader(lines) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UnusableSeries(unread_file(file, error)) from error
@@ -56,10 +56,10 @@ def read_csv(file: Path, *, only_metric: str = "") -> dict[str, Samples]:
 def read_range(file: Path) -> Samples:
     """The sum of all series of a response of /api/v1/query_range. Raises `UnusableSeries`."""
     try:
-        document = msgspec.json.decode(file.read_bytes())
+        document = msgspec.json.decode(file.read_text("utf-8-sig"))
         result = document.get("data", document)["result"]
         return summed(numbers(each["values"]) for each in result)
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise UnusableSeries(unread_file(file, error)) from error
     except (
         msgspec.DecodeError,

@@ -101,12 +101,12 @@ def read_explanations(file: Path | None) -> Sequence[Explained]:
     if file is None:
         return ()
     try:
-        return explanations_in(file.read_bytes())
+        return explanations_in(file.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise UnusableSeries(unread_file(file, error)) from error
 
 
-def explanations_in(document: bytes) -> Sequence[Explained]:
+def explanations_in(document: bytes | str) -> Sequence[Explained]:
     """Of the output of `explain --output json`. Raises ValueError for another document."""
     return msgspec.json.decode(document, type=Explanations).explanations
 

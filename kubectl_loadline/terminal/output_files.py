@@ -39,7 +39,9 @@ def keep_other_keys(flag: str, file: Path | None, written: Collection[str]) -> N
     if file is None or not file.is_file():
         return
     try:
-        documents = [each for each in go_yaml.load_all(file.read_text("utf-8")) if each is not None]
+        documents = [
+            each for each in go_yaml.load_all(file.read_text("utf-8-sig")) if each is not None
+        ]
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         documents = [""]
     if not all(isinstance(each, dict) for each in documents):

@@ -173,8 +173,8 @@ def parser_of(
 def documents(file: str, *, if_missing: str = "") -> Iterator[Json]:
     """The objects of a manifest; the items of a List one by one. Raises `WrongInput`, which ends with `if_missing` without a file."""
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
-        found = list(go_yaml.load_all(text))
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        found = list(go_yaml.load_all(content.decode("utf-8-sig")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         hint = if_missing if isinstance(error, FileNotFoundError) else ""
         raise WrongInput(unread_file(file, error) + hint) from error

@@ -128,6 +128,12 @@ def test_a_file_that_cannot_be_read_is_a_fault(checked, content):
     assert "cannot be read" in printed
 
 
+def test_a_file_that_is_not_utf_8_must_be_saved_as_such(checked):
+    code, printed = checked(GOOD.encode("utf-16"))
+    assert code == 2
+    assert "cannot be read: it is not UTF-8. Save it as UTF-8." in printed
+
+
 @pytest.mark.parametrize(
     ("flags", "fault"),
     [

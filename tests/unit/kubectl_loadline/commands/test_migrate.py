@@ -1,5 +1,7 @@
 """`kubectl loadline migrate` and `loadline-scaler migrate` on files: documents in, LoadAutoscalers on stdout, remarks on stderr."""
 
+import io
+
 import pytest
 import yaml
 
@@ -144,6 +146,29 @@ def test_an_object_without_counterpart_is_reported_and_the_others_are_converted(
 def test_a_file_that_is_not_yaml_is_named(tmp_path, capsys, main):
     assert main(["migrate", written(tmp_path, "a: [")]) == 2
     assert "manifests.yaml" in capsys.readouterr().err
+
+
+def from_stdin(monkeypatch, content):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+def test_manifests_that_are_not_utf_8_must_be_saved_as_such(
+    tmp_path, capsys, monkeypatch, main, has_file
+):
+    """PowerShell writes UTF-16 with `>`."""
+    file = tmp_path / "hpa.yaml"
+    file.write_text(HPA, "utf-16")
+    from_stdin(monkeypatch, file.read_bytes())
+    name = str(file) if has_file else "-"
+    assert main(["migrate", name]) == 2
+    assert f"migrate: {name}: it is not UTF-8; save it as UTF-8\n" in capsys.readouterr().err
+
+
+def test_manifests_may_begin_with_a_byte_order_mark(tmp_path, capsys, monkeypatch, main):
+    from_stdin(monkeypatch, HPA.lstrip().encode("utf-8-sig"))
+    assert main(["migrate", "-"]) == 0
+    assert "1 of 1 autoscalers converted" in capsys.readouterr().err
 
 
 def test_the_metrics_of_triggers_are_written_as_values_of_the_chart(tmp_path, capsys, main):

@@ -1,5 +1,6 @@
 """How a command line of the plugin ends: exit codes, Ctrl-C, closed pipes, and what goes to stdout and to stderr."""
 
+import io
 import os
 import signal
 import subprocess
@@ -129,6 +130,20 @@ def test_a_file_that_cannot_be_read_exits_with_2(name, api_server, tmp_path, cap
     file = tmp_path / name
     assert main(["check", str(file), "--prometheus-url=http://127.0.0.1:1"]) == 2
     assert f"{file}: cannot be read: " in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+def test_a_configuration_that_is_not_utf_8_exits_with_2(
+    api_server, tmp_path, capfd, monkeypatch, has_file
+):
+    file = tmp_path / "config.yaml"
+    file.write_text("rules: []\n", "utf-16")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
+    name = str(file) if has_file else "-"
+    assert main(["check", name, "--prometheus-url=http://127.0.0.1:1"]) == 2
+    error = capfd.readouterr().err
+    assert "cannot be read: it is not UTF-8" in error
+    assert "Save it as UTF-8." in error
 
 
 def test_an_invalid_file_is_found_by_the_adapter_itself(api_server, tmp_path, capfd):
