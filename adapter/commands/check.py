@@ -30,6 +30,10 @@ INCOMPLETE: Final = 1
 FAULTY: Final = 2
 
 
+EXPECTED: Final = (
+    "Expected a file with rules or metrics, a ConfigMap with such a file as text in its data, such as config.yaml, "
+    "or values of the chart"
+)
 STDIN: Final = "-"
 STDIN_NAME: Final = "(stdin)"
 
@@ -75,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
         print_error(f"loadline-adapter check: {error}")
         return FAULTY
     if not reports:
-        print_error(f"{', '.join(given.files)}: no configuration found")
+        print_error(f"{', '.join(given.files)}: no configuration found. {EXPECTED}")
         return FAULTY
     _print(reports, given.output)
     if not all(report.ok for report in reports):
