@@ -11,6 +11,7 @@ import msgspec
 
 from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS
 from kubectl_loadline.backtest.series import Series
+from kubectl_loadline.terminal.output_files import writing
 from kubectl_loadline.terminal.unread_file import unread_file
 from wire.prometheus.query_api import numbers
 
@@ -83,11 +84,11 @@ def summed(series: Iterable[Mapping[float, float]]) -> Samples:
 
 
 def write_csv(file: Path, series: Mapping[str, Series]) -> None:
-    """What `read_csv` reads. Raises OSError."""
+    """What `read_csv` reads. Raises `UnusableOutput`."""
     steps = min(each.step_seconds for each in series.values())
     start = min(each.start_unix_seconds for each in series.values() if each.values)
     end = max(each.end_unix_seconds for each in series.values())
-    with file.open("w", encoding="utf-8", newline="") as lines:
+    with writing(file), file.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.writer(lines)
         writer.writerow(["unix_seconds", *series])
         for at in range(start, end, steps):

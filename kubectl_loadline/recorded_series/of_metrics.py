@@ -222,10 +222,13 @@ def sends_credentials(given: argparse.Namespace) -> bool:
 def prometheus_server(
     given: argparse.Namespace, url: str, api_server: str = ""
 ) -> PrometheusServer:
-    """The flags; `url` and `api_server` as for `series_of_metrics`. Raises OSError for the file of a token."""
+    """The flags; `url` and `api_server` as for `series_of_metrics`. Raises `UnusableSeries` for the file of a token."""
     headers = list(given.prometheus_header)
     if given.prometheus_token_file is not None:
-        token = given.prometheus_token_file.read_text("utf-8").strip()
+        try:
+            token = given.prometheus_token_file.read_text("utf-8-sig").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UnusableSeries(unread_file(given.prometheus_token_file, error)) from error
         headers.append(("Authorization", f"Bearer {token}"))
     return PrometheusServer(
         url=url,

@@ -1,5 +1,8 @@
 """Files that a command writes are neither those that it reads, nor those in which a user keeps something else."""
 
+import contextlib
+import errno
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
@@ -9,8 +12,24 @@ import yaml
 from wire.process import go_yaml
 
 
-class OverwrittenFile(ValueError):
+class UnusableOutput(ValueError):
+    """A file cannot be written; the message has its name."""
+
+
+class OverwrittenFile(UnusableOutput):
     """A command would replace what is in a file; the message has the flag."""
+
+
+@contextlib.contextmanager
+def writing(file: Path) -> Iterator[Path]:
+    """The file, in directories that exist from now on. Raises `UnusableOutput` in place of an `OSError` of the writer."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        yield file
+    except OSError as error:
+        is_no_directory = isinstance(error, FileExistsError)
+        cause = os.strerror(errno.ENOTDIR) if is_no_directory else error.strerror
+        raise UnusableOutput(f"{file} cannot be written: {cause}") from error
 
 
 def keep_files(inputs: Iterable[Path | str | None], outputs: Mapping[str, Path | None]) -> None:

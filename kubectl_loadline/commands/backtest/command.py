@@ -51,7 +51,7 @@ from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from kubectl_loadline.terminal.documents import TEXT, add_output_flag, is_document, print_document
 from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import OK
-from kubectl_loadline.terminal.output_files import keep_files
+from kubectl_loadline.terminal.output_files import keep_files, writing
 from kubectl_loadline.terminal.progress import Progress, shown_progress
 from kubectl_loadline.terminal.screen import print_hidden, print_note, screen_columns
 from scaler.algorithm.derivation import encoded
@@ -119,9 +119,7 @@ async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) ->
                 calendars=found.calendars,
             )
         return compare(given, inputs)
-    except BrokenPipeError:
-        raise
-    except (SeriesUnavailable, OSError) as error:
+    except SeriesUnavailable as error:
         raise Unreachable(str(error)) from error
 
 
@@ -145,7 +143,7 @@ def _from_files(
 
 
 def compare(given: argparse.Namespace, inputs: Inputs) -> int:
-    """Replay, print and draw. Raises ValueError if the history does not fit, and OSError for a file."""
+    """Replay, print and draw. Raises ValueError if the history does not fit, and `UnusableOutput`."""
     if given.save_history:
         write_csv(given.save_history, inputs.history.recording.series)
     request = request_of(given, inputs)
@@ -252,7 +250,7 @@ def range_of(given: argparse.Namespace, models: Models, manifests: Sequence[Mani
 def draw(
     given: argparse.Namespace, request: Request, report: Report, played: Sequence[Played]
 ) -> None:
-    """The pictures and the page, if they are wanted. Raises ValueError without the libraries for them."""
+    """The pictures and the page, if they are wanted. Raises ValueError without the libraries for them, and `UnusableOutput`."""
     if given.plots is None and given.html is None:
         return
     # Only this needs matplotlib.
@@ -262,14 +260,14 @@ def draw(
         frontier = frontier_of(request, progress)
     drawn = pictures(request, report, played, frontier)
     if given.plots is not None:
-        given.plots.mkdir(parents=True, exist_ok=True)
         for name, png in drawn.items():
-            (given.plots / f"{name}.png").write_bytes(png)
+            with writing(given.plots / f"{name}.png") as file:
+                file.write_bytes(png)
     if given.html is not None:
         from kubectl_loadline.backtest.html import page
 
-        given.html.parent.mkdir(parents=True, exist_ok=True)
-        given.html.write_text(page(report, drawn), "utf-8")
+        with writing(given.html):
+            given.html.write_text(page(report, drawn), "utf-8")
 
 
 def _options(given: argparse.Namespace, inputs: Inputs, pod_spec: PodSpec) -> ModelOptions:
@@ -317,7 +315,9 @@ def _start_up(given: StartUp | None, found: StartUp | None) -> tuple[StartUp, st
 def _decisions_to(file: Path | None, progress: Progress, of: int) -> Iterator[OnDecision]:
     """Write each decision to a file as a line of JSON; `of` decisions are expected of each policy."""
     with ExitStack() as stack:
-        lines = None if file is None else stack.enter_context(file.open("wb"))
+        lines = None
+        if file is not None:
+            lines = stack.enter_context(stack.enter_context(writing(file)).open("wb"))
         yield _on_decision(lines, progress, of)
 
 

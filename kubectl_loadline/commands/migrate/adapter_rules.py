@@ -48,7 +48,7 @@ def _parsed(text: object) -> object:
 async def migrated_configuration(given: argparse.Namespace, configuration: Json) -> int:
     """Print it with named metrics in place of rules, or write it as values of the chart; the exit code.
 
-    Raises `OverwrittenFile`, and `Unreachable` without a Prometheus, where the values are compared.
+    Raises `UnusableOutput`, and `Unreachable` without a Prometheus, where the values are compared.
     """
     check_outputs(given, is_complete=True)
     cluster = cluster_of(given)

@@ -31,7 +31,7 @@ from kubectl_loadline.migration import (
 )
 from kubectl_loadline.migration.chart_values import chart_values, keys_of_values
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
-from kubectl_loadline.terminal.output_files import keep_files, keep_other_keys
+from kubectl_loadline.terminal.output_files import keep_files, keep_other_keys, writing
 from kubectl_loadline.terminal.screen import screen_columns
 from kubectl_loadline.terminal.unread_file import unread_file
 from wire.kube.requests import Reader
@@ -66,7 +66,7 @@ def check_outputs(given: argparse.Namespace, *, is_complete: bool = False) -> No
 
 
 def migrated_files(given: argparse.Namespace, originals: Sequence[Json]) -> int:
-    """Convert the objects of the files; the exit code. Raises `WrongInput`, `OverwrittenFile` and `NothingFound`."""
+    """Convert the objects of the files; the exit code. Raises `WrongInput`, `UnusableOutput` and `NothingFound`."""
     check_outputs(given)
     if not any(each.get("kind") in (*KINDS, SCALED_JOB) for each in originals):
         have = "has" if len(given.files) == 1 else "have"
@@ -78,7 +78,7 @@ def migrated_files(given: argparse.Namespace, originals: Sequence[Json]) -> int:
 
 
 def migrated_documents(given: argparse.Namespace, originals: Sequence[Json]) -> int:
-    """Convert the objects; the exit code. Raises `WrongInput`."""
+    """Convert the objects; the exit code. Raises `WrongInput` and `UnusableOutput`."""
     dry_run = not given.enforce
     conversions: dict[str, Conversion] = {
         "HorizontalPodAutoscaler": partial(from_hpa, dry_run=dry_run),
@@ -95,7 +95,7 @@ def migrated_documents(given: argparse.Namespace, originals: Sequence[Json]) -> 
 async def migrated_cluster(given: argparse.Namespace, client: Reader, namespace: str) -> int:
     """Convert or, with --compare, compare what is in the cluster; the exit code.
 
-    Raises `StatusError`, `Unavailable`, `OverwrittenFile` and `NothingFound`.
+    Raises `StatusError`, `Unavailable`, `WrongInput`, `UnusableOutput` and `NothingFound`.
     """
     check_outputs(given)
     if given.compare:
@@ -227,7 +227,7 @@ def _converted(
 def _written_rules(
     converted: Sequence[Converted], rules_file: Path | None, values_file: Path | None
 ) -> list[str]:
-    """Write the configuration of the adapter to the files; what to say about it. Raises `WrongInput`."""
+    """Write the configuration of the adapter to the files; what to say about it. Raises `WrongInput` and `UnusableOutput`."""
     metrics = [metric for each in converted for metric in each.metrics]
     if not metrics:
         return []
@@ -252,7 +252,7 @@ def _written_rules(
 def written_values(file: Path, configuration: Json, *, is_complete: bool) -> str:
     """Write a configuration of the adapter, complete or to be added to it, as values of its chart; what to say about the file.
 
-    Raises `WrongInput` if they cannot express it, and if the file cannot be written.
+    Raises `WrongInput` if they cannot express it, and `UnusableOutput`.
     """
     try:
         values = chart_values(configuration, is_complete=is_complete)
@@ -263,10 +263,8 @@ def written_values(file: Path, configuration: Json, *, is_complete: bool) -> str
 
 
 def _write(file: Path, document: Json) -> None:
-    try:
+    with writing(file):
         file.write_text(as_yaml(document), "utf-8")
-    except OSError as error:
-        raise WrongInput(f"{file} cannot be written: {error.strerror}") from error
 
 
 def _configuration(metrics: Sequence[Json], backends: Mapping[str, Json]) -> Json:

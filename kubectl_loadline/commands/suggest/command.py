@@ -42,7 +42,7 @@ from kubectl_loadline.suggest.text import commented
 from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
-from kubectl_loadline.terminal.output_files import keep_files, keep_other_keys
+from kubectl_loadline.terminal.output_files import keep_files, keep_other_keys, writing
 from kubectl_loadline.terminal.progress import shown_progress
 from kubectl_loadline.terminal.screen import print_note, screen_columns
 from wire.process.command_line.messages import wrapped
@@ -100,9 +100,7 @@ async def _suggest(given: argparse.Namespace) -> int:
     except NothingProposed as error:
         print_note("suggest", str(error))
         return FOUND
-    except BrokenPipeError:
-        raise
-    except (SeriesUnavailable, OSError) as error:
+    except SeriesUnavailable as error:
         raise Unreachable(str(error)) from error
 
 
@@ -114,12 +112,13 @@ def _of_file(given: argparse.Namespace) -> FoundWorkload:
 
 
 def proposed(given: argparse.Namespace, workload: FoundWorkload, history: RecordedSeries) -> int:
-    """Search, and print. Raises `NothingProposed`, and OSError for a file."""
+    """Search, and print. Raises `NothingProposed` and `UnusableOutput`."""
     if given.save_history:
         write_csv(given.save_history, history.recording.series)
     suggestion = suggestion_of(given, workload, history)
     if given.rules is not None and suggestion.rules:
-        given.rules.write_text(as_yaml(suggestion.rules), "utf-8")
+        with writing(given.rules):
+            given.rules.write_text(as_yaml(suggestion.rules), "utf-8")
     document = msgspec.json.encode(suggestion)
     print_document(given.output, document, lambda: _manifest(suggestion, given.rules))
     return OK

@@ -209,11 +209,25 @@ def test_a_config_map_of_another_program_is_another_object(tmp_path, capsys, mai
 def test_a_file_that_cannot_be_written_is_named_before_anything_is_printed(
     tmp_path, capsys, main, flag
 ):
-    missing = tmp_path / "missing" / "x.yaml"
-    assert main(["migrate", f"{flag}={missing}", written(tmp_path, SCALED_OBJECT)]) == 2
+    file = written(tmp_path, SCALED_OBJECT)
+    output_file = tmp_path / "manifests.yaml" / "x.yaml"
+    assert main(["migrate", f"{flag}={output_file}", file]) == 2
     output = capsys.readouterr()
     assert output.out == ""
-    assert output.err.endswith(f"migrate: {missing} cannot be written: No such file or directory\n")
+    assert output.err.endswith(f"migrate: {output_file} cannot be written: Not a directory\n")
+
+
+@pytest.mark.parametrize("flag", ["--rules", "--values"])
+def test_missing_directories_of_results_are_created(tmp_path, main, flag):
+    new = tmp_path / "a" / "b" / "x.yaml"
+    assert main(["migrate", f"{flag}={new}", written(tmp_path, SCALED_OBJECT)]) == 0
+    assert "shop_worker_0" in new.read_text()
+
+
+def test_a_directory_in_place_of_a_manifest_is_named(tmp_path, capsys, main):
+    assert main(["migrate", str(tmp_path)]) == 2
+    expected = f"migrate: {tmp_path}: cannot be read: Is a directory\n"
+    assert capsys.readouterr().err.endswith(expected)
 
 
 def test_a_configuration_of_prometheus_adapter_is_not_converted_with_other_objects(
