@@ -1,6 +1,7 @@
 """Recorded series in files: CSV with a column for each series, and responses of Prometheus' query_range as JSON."""
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -41,13 +42,17 @@ def read_csv(file: Path, *, only_metric: str = "") -> dict[str, Samples]:
             f"{file}: it needs a header and rows: time, then a column for each series"
         )
     names = _names(rows[0][1:], only_metric)
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise UnusableSeries(
+            f"{file}: line 1: the column {twice[0]} occurs more than once: name each series once"
+        )
     found: dict[str, Samples] = {name: [] for name in names}
     for number, row in enumerate(rows[1:], 2):
         try:
             at = _unix_seconds(row[0])
             for name, cell in zip(names, row[1:], strict=False):
                 if cell:
-                    found[name].append((at, float(cell)))
+                    found[name].append((at, _value(name, cell)))
         except ValueError as error:
             raise UnusableSeries(f"{file}: line {number}: {error}") from error
     _check_gaps(file, {at for samples in found.values() for at, _ in samples})
@@ -102,6 +107,14 @@ def _names(header: Sequence[str], only_metric: str) -> list[str]:
     if only_metric and len(metrics) == 1:
         return [only_metric if each == metrics[0] else each for each in names]
     return names
+
+
+def _value(column: str, cell: str) -> float:
+    """Raises ValueError, also for a negative number of replicas; a metric may be negative."""
+    value = float(cell)
+    if value < 0 and column in (REPLICAS, READY_REPLICAS):
+        raise ValueError(f"the column {column} has {cell}, which is less than 0")
+    return value
 
 
 def _unix_seconds(text: str) -> float:
