@@ -16,13 +16,3 @@ def test_an_empty_section_is_rejected_by_its_name_or_may_be_empty(chart, refused
         chart.render(dict.fromkeys(sections))
     assert {each for each in sections if f"{each} is required" in str(found.value)} == needed
     chart.render(dict.fromkeys(sections - needed))
-
-
-def test_the_ca_of_cert_manager_is_annotated_where_there_are_no_custom_annotations(adapter):
-    values = {"certManager": {"enabled": True}, "customAnnotations": None}
-    rendered = adapter.render(values)
-    services = rendered.of("APIService")
-    assert services
-    assert {tuple(each["metadata"]["annotations"]) for each in services} == {
-        ("cert-manager.io/inject-ca-from",)
-    }
