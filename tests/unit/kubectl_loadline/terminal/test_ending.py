@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -44,6 +46,48 @@ def test_ctrl_c_exits_with_130_and_prints_nothing(api_server):
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=60) == ("", "")
     assert process.returncode == 130
+
+
+@pytest.fixture
+def with_resources(api_server):
+    """Which the page needs."""
+    resources = {"kind": "APIResourceList", "groupVersion": "v1", "resources": []}
+    api_server.documents |= {
+        "/api": {"kind": "APIVersions", "versions": ["v1"]},
+        "/api/v1": resources,
+        "/apis": {"kind": "APIGroupList", "groups": []},
+    }
+    return api_server
+
+
+def test_ctrl_c_closes_the_page_and_exits_with_130(with_resources):
+    with started(with_resources, "ui", "--open=false", stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        address = process.stdout.readline().strip()
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 130
+    with pytest.raises(urllib.error.URLError, match="Connection refused"):
+        urllib.request.urlopen(address, timeout=5)
+
+
+def test_ctrl_c_ends_the_page_before_it_is_served(with_resources):
+    with_resources.silent.add(LAS)
+    with started(with_resources, "ui", "--open=false", stdout=subprocess.PIPE) as process:
+        while with_resources.requests.get(timeout=60).path != LAS:
+            pass
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 130
+
+
+def test_sigterm_closes_the_page(with_resources):
+    with started(with_resources, "ui", "--open=false", stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.readline()
+        process.terminate()
+        assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 0
 
 
 @pytest.mark.parametrize(
