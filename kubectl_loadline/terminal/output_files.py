@@ -27,8 +27,8 @@ def writing(file: Path) -> Iterator[Path]:
         file.parent.mkdir(parents=True, exist_ok=True)
         yield file
     except OSError as error:
-        is_no_directory = isinstance(error, FileExistsError)
-        cause = os.strerror(errno.ENOTDIR) if is_no_directory else error.strerror
+        is_a_file = isinstance(error, FileExistsError)
+        cause = os.strerror(errno.ENOTDIR) if is_a_file else error.strerror
         raise UnusableOutput(f"{file} cannot be written: {cause}") from error
 
 
