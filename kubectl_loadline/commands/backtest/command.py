@@ -36,15 +36,9 @@ from kubectl_loadline.cluster.flags import (
 )
 from kubectl_loadline.cluster.manifests import Manifest, read_manifest
 from kubectl_loadline.commands.backtest.from_cluster import read_from_cluster
-from kubectl_loadline.commands.backtest.options import (
-    add_history_flags,
-    add_model_flags,
-    file_of,
-    names_of,
-    price,
-    seconds,
-)
+from kubectl_loadline.commands.backtest.options import add_model_flags, names_of, price
 from kubectl_loadline.recorded_series.files import write_csv
+from kubectl_loadline.recorded_series.flags import add_history_flags, file_of, seconds
 from kubectl_loadline.recorded_series.found import RecordedSeries, StartUp
 from kubectl_loadline.recorded_series.of_metrics import SINCE_SECONDS, series_of_metrics
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable

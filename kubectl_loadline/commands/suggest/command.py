@@ -22,14 +22,14 @@ from kubectl_loadline.cluster.flags import (
 )
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
 from kubectl_loadline.cluster.workloads import FoundWorkload, read_workload, workload_in_cluster
-from kubectl_loadline.commands.backtest.options import (
+from kubectl_loadline.commands.suggest.recorded_series import query_of, recorded_series
+from kubectl_loadline.recorded_series.files import write_csv
+from kubectl_loadline.recorded_series.flags import (
     add_history_flags,
     amount_pair,
     file_of,
     start_up,
 )
-from kubectl_loadline.commands.suggest.recorded_series import query_of, recorded_series
-from kubectl_loadline.recorded_series.files import write_csv
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import sends_credentials
 from kubectl_loadline.recorded_series.prometheus import SCRAPE_SECONDS_MAX, SeriesUnavailable

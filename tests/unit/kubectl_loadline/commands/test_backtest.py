@@ -10,9 +10,9 @@ import pytest
 
 from kubectl_loadline.cluster.manifests import UnusableManifest, read_manifest
 from kubectl_loadline.commands.backtest.command import Inputs, main, parser, request_of
-from kubectl_loadline.commands.backtest.options import seconds, start_up
 from kubectl_loadline.libraries import MissingLibrary, require
 from kubectl_loadline.recorded_series.files import read_csv
+from kubectl_loadline.recorded_series.flags import seconds, start_up
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import (
     Explained,
