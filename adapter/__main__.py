@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from wire.process.command_line.ending import quiet_end
 from wire.process.command_line.program import Command, Program
 
 PROGRAM: Final = Program(
@@ -33,7 +34,8 @@ PROGRAM: Final = Program(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code, 2 when the command line or a file is wrong."""
-    return PROGRAM.main(_without_program_name(sys.argv[1:] if arguments is None else arguments))
+    given = _without_program_name(sys.argv[1:] if arguments is None else arguments)
+    return quiet_end(PROGRAM.name, lambda: PROGRAM.main(given))
 
 
 def _without_program_name(arguments: Sequence[str]) -> Sequence[str]:

@@ -6,7 +6,7 @@ from io import TextIOWrapper
 from typing import Final
 
 from kubectl_loadline.terminal import fish
-from kubectl_loadline.terminal.ending import quiet_end
+from wire.process.command_line.ending import quiet_end
 from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import COMPLETION, OK, Command, Program
 from wire.process.command_line.program import SHELLS as GENERATED_SHELLS
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         # One letter that the locale does not have must not end a table.
         sys.stdout.reconfigure(errors="backslashreplace")
-    return quiet_end(lambda: PROGRAM.main(given))
+    return quiet_end(PROGRAM.name, lambda: PROGRAM.main(given))
 
 
 if __name__ == "__main__":

@@ -30,6 +30,10 @@ INCOMPLETE: Final = 1
 FAULTY: Final = 2
 
 
+EXPECTED: Final = (
+    "Expected a file with rules or metrics, a ConfigMap with such a file as text in its data, such as config.yaml, "
+    "or values of the chart"
+)
 STDIN: Final = "-"
 STDIN_NAME: Final = "(stdin)"
 
@@ -75,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
         print_error(f"loadline-adapter check: {error}")
         return FAULTY
     if not reports:
-        print_error(f"{', '.join(given.files)}: no configuration found")
+        print_error(f"{', '.join(given.files)}: no configuration found. {EXPECTED}")
         return FAULTY
     _print(reports, given.output)
     if not all(report.ok for report in reports):
@@ -90,7 +94,7 @@ def _sources(file: str) -> tuple[Source, ...]:
         content = sys.stdin.buffer.read() if file == STDIN else path.read_bytes()
         text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        fix = "Name a file with a configuration, in UTF-8."
+        fix = "Name a file with a configuration."
         return (Source(name=str(path), error=unreadable(path, error, fix=fix)),)
     if file == STDIN and not text.strip():
         fix = "Check whether the command before the pipe failed."

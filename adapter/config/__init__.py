@@ -84,6 +84,8 @@ def unreadable(
 ) -> ConfigError:
     """The error for a file without readable text."""
     cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    if isinstance(error, UnicodeDecodeError):
+        cause, fix = "it is not UTF-8", "Save it as UTF-8."
     problem = ConfigProblem(
         code=ProblemCode.UNREADABLE,
         path="(file)",

@@ -54,7 +54,8 @@ def score_of(points: Sequence[Point], step_seconds: int, served_per_replica: flo
     count = max(1, len(points))
     under = [max(p.demand - p.ready, 0) / p.demand if p.demand else 0.0 for p in points]
     over = [max(p.ready - p.demand, 0) / max(p.demand, 1) for p in points]
-    loads = math.fsum(p.load for p in points)
+    # A negative load needs no replica, and makes that of another time no smaller.
+    loads = math.fsum(max(p.load, 0.0) for p in points)
     lost = math.fsum(max(p.load - served_per_replica * p.ready, 0.0) for p in points)
     hours = count * step_seconds / SECONDS_PER_HOUR
     of_supply = sum(1 for one, other in pairwise(points) if one.ready != other.ready)

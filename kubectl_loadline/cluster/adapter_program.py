@@ -16,8 +16,6 @@ from kubectl_loadline.cluster.server_identity import identity_of_adapter
 from kubectl_loadline.terminal.documents import JSON, is_document, print_document
 from kubectl_loadline.terminal.progress import ProgressLine
 
-ADAPTER_PROCESS = "kubectl_loadline.cluster.adapter_process"
-
 
 async def run_adapter(
     command: str,
@@ -46,7 +44,7 @@ async def adapter_output(
         sys.executable,
         "-P",  # never import a folder named adapter from the working directory
         "-m",
-        ADAPTER_PROCESS,
+        "adapter",
         command,
         *arguments,
         stdin=None if stdin is None else asyncio.subprocess.PIPE,

@@ -7,9 +7,11 @@ from typing import Final
 import msgspec
 
 from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, autoscaler_name
-from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of
+from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of, entry
 from wire.kube.client import REQUEST_TIMEOUT_SECONDS
+from wire.kube.cluster_access import ConnectionConfigError
 from wire.kube.connection import kubectl_kubeconfig
+from wire.kube.kubeconfig_files import merged
 from wire.process.command_line.parsing import FlagParser, FlagSet, duration_seconds
 
 FOUND: Final = {
@@ -17,6 +19,7 @@ FOUND: Final = {
     "adapter": "the one that the APIServices of the metrics APIs point to",
 }
 """Which Deployment a command uses if none is named."""
+DEFAULT_NAMESPACE: Final = "default"
 
 
 class Cluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +38,27 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     def used_kubeconfig(self) -> Path | None:
         """The one given, or the one that kubectl uses; None in a pod without any, where its service account is used."""
         return self.kubeconfig or kubectl_kubeconfig()
+
+    def namespace_of_files(self) -> str:
+        """Of the objects in files that have none, as for kubectl: that of the flag or of the context, else `default`.
+
+        The cluster is not needed. Raises `ConnectionConfigError` for a kubeconfig that cannot be read.
+        """
+        kubeconfig = self.used_kubeconfig
+        if self.namespace or kubeconfig is None:
+            return self.namespace or DEFAULT_NAMESPACE
+        try:
+            config = merged(str(kubeconfig))
+        except FileNotFoundError:
+            return DEFAULT_NAMESPACE
+        except (OSError, ValueError) as error:
+            raise ConnectionConfigError(f"kubeconfig {kubeconfig}: {error}") from error
+        context = entry(config, "context", self.context.name or config["current-context"])
+        if context is None and self.context.name:
+            raise ConnectionConfigError(
+                f"kubeconfig {kubeconfig}: there is no context {self.context.name!r}"
+            )
+        return str((context or {}).get("namespace") or DEFAULT_NAMESPACE)
 
 
 def add_cluster_flags(parser: FlagSet) -> None:

@@ -79,7 +79,7 @@ def read_manifest(file: Path, *, namespace: str = "") -> Manifest:
 def read_objects(file: Path, *, namespace: str = "") -> list[Json]:
     """The objects of a file; `namespace` is used where the file has none. Raises `UnusableManifest`."""
     try:
-        found = list(go_yaml.load_all(file.read_text("utf-8")))
+        found = list(go_yaml.load_all(file.read_text("utf-8-sig")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UnusableManifest(unread_file(file, error)) from error
     documents = [each for each in found if isinstance(each, dict)]

@@ -2,7 +2,9 @@
 
 import argparse
 
+from kubectl_loadline.cluster.connecting import Session, Unreachable
 from kubectl_loadline.cluster.deployments import RunningProgram
+from kubectl_loadline.cluster.programs import ScaledByKubernetes, scaler_of
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import WatchedKind
 from scaler.cluster.server_version import settings_of_server
@@ -13,6 +15,27 @@ from wire.process.command_line.parsing import FlagParser
 
 class UnknownFlags(ValueError):
     """The algorithm flags of the running scaler cannot be read, such as one whose value only its pods know."""
+
+
+async def settings_for(
+    session: Session, kind: WatchedKind, namespace: str, named: str
+) -> tuple[Settings, str | None]:
+    """The algorithm flags of the running scaler; the defaults, and why, if it cannot be found or its flags cannot be read.
+
+    Raises `StatusError`, `Unavailable` and ValueError if the version of the API server cannot be read.
+    """
+    try:
+        scaler = await scaler_of(session, kind, namespace, named)
+    except ScaledByKubernetes:
+        problem = "kube-controller-manager scales this HPA"
+        return await settings_in_cluster(session.client, None, kind), problem
+    except Unreachable as error:
+        problem = str(error).rstrip(".")
+        return await settings_in_cluster(session.client, None, kind), problem
+    try:
+        return await settings_in_cluster(session.client, scaler, kind), None
+    except UnknownFlags as error:
+        return await settings_in_cluster(session.client, None, kind), str(error)
 
 
 async def settings_in_cluster(

@@ -50,16 +50,17 @@ async def workload_in_cluster(session: Session, text: str) -> FoundWorkload:
 
 
 def read_workload(file: Path, *, namespace: str = "") -> FoundWorkload:
-    """The only workload of a file; `namespace` is used where the file has none. Raises `UnusableManifest`."""
+    """The only workload of a file; `namespace` is used where the file has none, and may be empty. Raises `UnusableManifest`."""
     documents = read_objects(file, namespace=namespace)
     found = [each for each in documents if each.get("kind") in API_VERSIONS]
     if len(found) != 1:
         raise UnusableManifest(
             f"{file}: it contains {len(found) or 'no'} Deployments or StatefulSets: it must contain exactly one"
         )
-    metadata = found[0].get("metadata") or {}
-    return FoundWorkload(
-        namespace=str(metadata.get("namespace") or "default"),
-        name=str(metadata.get("name")),
-        kind=str(found[0]["kind"]),
-    )
+    kind, metadata = str(found[0]["kind"]), found[0].get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
+        raise UnusableManifest(
+            f"{file}: the {kind} has no name: set metadata.name, in quotes if it is a number"
+        )
+    return FoundWorkload(namespace=str(metadata.get("namespace") or ""), name=name, kind=kind)

@@ -1,7 +1,7 @@
 """`kubectl loadline check [FILE...]`: the configuration of the running adapter, or files, tried on Prometheus."""
 
 import contextlib
-import os
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -30,6 +30,7 @@ from wire.kube.client import decoded
 from wire.kube.cluster_access import ConnectionConfigError
 from wire.process.command_line.parsing import FlagParser
 
+STDIN: Final = "-"
 FAULTY: Final = 2
 """The exit code of `loadline-adapter check` for a configuration that is not usable; the flags are right, since this command sets them."""
 
@@ -46,7 +47,9 @@ def main(arguments: Sequence[str]) -> int:
 
 async def _check(given: Namespace) -> int:
     arguments = [*(given.files or ["-"]), *(["--strict"] if given.strict else [])]
-    configuration, progress, is_tried = None, ProgressLine(), True
+    configuration = sys.stdin.buffer.read() if STDIN in given.files else None
+    reads_all = all(_is_readable(each, configuration) for each in given.files)
+    progress, is_tried = ProgressLine(), True
     async with contextlib.AsyncExitStack() as stack:
         try:
             session = await stack.enter_async_context(connected(cluster_of(given)))
@@ -76,7 +79,7 @@ async def _check(given: Namespace) -> int:
         )
     if code == OK and not is_tried:
         return FAILED
-    return exit_code(code, reads_all=all(map(_is_readable, given.files)))
+    return exit_code(code, reads_all=reads_all)
 
 
 def exit_code(of_adapter: int, *, reads_all: bool) -> int:
@@ -86,8 +89,13 @@ def exit_code(of_adapter: int, *, reads_all: bool) -> int:
     return FOUND if reads_all else WRONG
 
 
-def _is_readable(file: str) -> bool:
-    return file == "-" or (os.access(file, os.R_OK) and not Path(file).is_dir())
+def _is_readable(file: str, stdin: bytes | None) -> bool:
+    try:
+        content = stdin if file == STDIN and stdin is not None else Path(file).read_bytes()
+        content.decode()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return True
 
 
 async def _configuration(session: Session, adapter: RunningProgram) -> bytes:

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from kubectl_loadline.cluster.autoscaler_name import FORMS, AutoscalerName, short_name
-from kubectl_loadline.cluster.connecting import Session, Unreachable, connected, ended, existing
+from kubectl_loadline.cluster.connecting import connected, ended, existing
 from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_impersonation_flags,
@@ -16,9 +16,8 @@ from kubectl_loadline.cluster.flags import (
     cluster_of,
     given_target,
 )
-from kubectl_loadline.cluster.programs import ScaledByKubernetes, scaler_of
 from kubectl_loadline.cluster.reported_requests import ReportedRequests
-from kubectl_loadline.cluster.scaler_settings import UnknownFlags, settings_in_cluster
+from kubectl_loadline.cluster.scaler_settings import settings_for
 from kubectl_loadline.decisions.failed_metrics import with_hint
 from kubectl_loadline.decisions.simulated import (
     Simulation,
@@ -30,8 +29,6 @@ from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.exit_codes import OK
 from kubectl_loadline.terminal.screen import screen_columns
 from scaler.algorithm.derivation import encoded
-from scaler.algorithm.settings import Settings
-from scaler.api.kinds import WatchedKind
 from scaler.runtime.clients import Clients
 from wire.kube.mapper import RestMapper
 from wire.process.command_line.messages import print_error, wrapped
@@ -72,27 +69,6 @@ async def _simulate(given: Namespace, target: AutoscalerName) -> int:
     text = with_hint(printed(decision, settings, "text"), decision.derivation, short_name(kind))
     print_document(given.output, document, lambda: wrapped(text, screen_columns()))
     return OK
-
-
-async def settings_for(
-    session: Session, kind: WatchedKind, namespace: str, named: str
-) -> tuple[Settings, str | None]:
-    """The algorithm flags of the running scaler; the defaults, and why, if it cannot be found or its flags cannot be read.
-
-    Raises `StatusError`, `Unavailable` and ValueError if the version of the API server cannot be read.
-    """
-    try:
-        scaler = await scaler_of(session, kind, namespace, named)
-    except ScaledByKubernetes:
-        problem = "kube-controller-manager scales this HPA"
-        return await settings_in_cluster(session.client, None, kind), problem
-    except Unreachable as error:
-        problem = str(error).rstrip(".")
-        return await settings_in_cluster(session.client, None, kind), problem
-    try:
-        return await settings_in_cluster(session.client, scaler, kind), None
-    except UnknownFlags as error:
-        return await settings_in_cluster(session.client, None, kind), str(error)
 
 
 def parser() -> FlagParser:

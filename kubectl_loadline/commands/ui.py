@@ -1,6 +1,7 @@
 """`kubectl loadline ui`: a page on this machine with every autoscaler of the cluster, under the user's own rights."""
 
 import asyncio
+import signal
 import webbrowser
 from argparse import Namespace
 from collections.abc import Sequence
@@ -26,20 +27,18 @@ from kubectl_loadline.terminal.exit_codes import OK
 from scaler.runtime.clients import Clients
 from wire.process.background_tasks import BackgroundTasks
 from wire.process.command_line.parsing import FlagParser, port
-from wire.process.event_loop import stop_requested
 
 SHUTDOWN_SECONDS = 1.0
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until Ctrl-C; returns 1 when something cannot be read, 2 when the command line is wrong."""
+    """Serve until Ctrl-C, or until SIGTERM, which returns 0; returns 1 when something cannot be read, 2 when the command line is wrong."""
     given = parser().parse_args(arguments)
     return ended("ui", _serve(given))
 
 
 async def _serve(given: Namespace) -> int:
     cluster = cluster_of(given)
-    stop = stop_requested()
     async with connected(cluster) as session, AsyncExitStack() as stack:
         clients = Clients.over(session.connection)
         stack.push_async_callback(clients.close)
@@ -70,6 +69,7 @@ async def _serve(given: Namespace) -> int:
         )
         stack.push_async_callback(runner.cleanup)
         await runner.setup()
+        terminated = _terminated()
         address = f"http://127.0.0.1:{await _listen(runner, given.port)}/{token}/"
         where = f" in the namespace {autoscalers.namespace}" if autoscalers.namespace else ""
         print(
@@ -80,8 +80,15 @@ async def _serve(given: Namespace) -> int:
         if given.open:
             file = stack.enter_context(address_file(address))
             await asyncio.to_thread(webbrowser.open, file.as_uri())
-        await stop.wait()
+        await terminated.wait()
     return OK
+
+
+def _terminated() -> asyncio.Event:
+    """Set by SIGTERM. Ctrl-C cancels this command as every other one, also while the autoscalers are listed."""
+    event = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, event.set)
+    return event
 
 
 async def _listen(runner: web.AppRunner, number: int) -> int:

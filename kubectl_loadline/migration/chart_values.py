@@ -32,6 +32,12 @@ def chart_values(configuration: Mapping[str, Any], *, is_complete: bool) -> Json
     return {"rules": {"default": False, **rules} if is_complete else rules}
 
 
+def keys_of_values(*, is_complete: bool) -> tuple[str, ...]:
+    """Every key that `chart_values` may have; if the configuration is to be added to another one, it has metrics only."""
+    names = ("default", *_NAMES.values()) if is_complete else ("metrics",)
+    return tuple(f"rules.{name}" for name in names)
+
+
 def is_configuration(document: object) -> bool:
     """Whether a document is a configuration of prometheus-adapter or of loadline-adapter.
 

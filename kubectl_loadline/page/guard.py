@@ -53,7 +53,7 @@ def guard(token: str) -> Middleware:
 
 
 def _refusal(request: web.Request, token: str) -> web.StreamResponse | None:
-    host, _, _ = request.host.rpartition(":")
+    host, _, _ = request.host.partition(":")
     if host not in ("127.0.0.1", "localhost"):
         return web.Response(status=421, text="This page is served on 127.0.0.1 only.")
     first = request.path.split("/")[1]

@@ -1,6 +1,7 @@
 """Recorded series in files: CSV with a column for each series, and responses of Prometheus' query_range as JSON."""
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -11,6 +12,7 @@ import msgspec
 
 from kubectl_loadline.backtest.recording import READY_REPLICAS, REPLICAS
 from kubectl_loadline.backtest.series import Series
+from kubectl_loadline.terminal.output_files import writing
 from kubectl_loadline.terminal.unread_file import unread_file
 from wire.prometheus.query_api import numbers
 
@@ -31,7 +33,7 @@ def read_csv(file: Path, *, only_metric: str = "") -> dict[str, Samples]:
     `only_metric`, if that is given. Empty cells are left out. Raises `UnusableSeries`.
     """
     try:
-        with file.open(encoding="utf-8", newline="") as lines:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
             rows = [row for row in csv.reader(lines) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UnusableSeries(unread_file(file, error)) from error
@@ -40,13 +42,17 @@ def read_csv(file: Path, *, only_metric: str = "") -> dict[str, Samples]:
             f"{file}: it needs a header and rows: time, then a column for each series"
         )
     names = _names(rows[0][1:], only_metric)
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise UnusableSeries(
+            f"{file}: line 1: the column {twice[0]} occurs more than once: name each series once"
+        )
     found: dict[str, Samples] = {name: [] for name in names}
     for number, row in enumerate(rows[1:], 2):
         try:
             at = _unix_seconds(row[0])
             for name, cell in zip(names, row[1:], strict=False):
                 if cell:
-                    found[name].append((at, float(cell)))
+                    found[name].append((at, _value(name, cell)))
         except ValueError as error:
             raise UnusableSeries(f"{file}: line {number}: {error}") from error
     _check_gaps(file, {at for samples in found.values() for at, _ in samples})
@@ -56,10 +62,10 @@ def read_csv(file: Path, *, only_metric: str = "") -> dict[str, Samples]:
 def read_range(file: Path) -> Samples:
     """The sum of all series of a response of /api/v1/query_range. Raises `UnusableSeries`."""
     try:
-        document = msgspec.json.decode(file.read_bytes())
+        document = msgspec.json.decode(file.read_text("utf-8-sig"))
         result = document.get("data", document)["result"]
         return summed(numbers(each["values"]) for each in result)
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise UnusableSeries(unread_file(file, error)) from error
     except (
         msgspec.DecodeError,
@@ -83,11 +89,11 @@ def summed(series: Iterable[Mapping[float, float]]) -> Samples:
 
 
 def write_csv(file: Path, series: Mapping[str, Series]) -> None:
-    """What `read_csv` reads. Raises OSError."""
+    """What `read_csv` reads. Raises `UnusableOutput`."""
     steps = min(each.step_seconds for each in series.values())
     start = min(each.start_unix_seconds for each in series.values() if each.values)
     end = max(each.end_unix_seconds for each in series.values())
-    with file.open("w", encoding="utf-8", newline="") as lines:
+    with writing(file), file.open("w", encoding="utf-8", newline="") as lines:
         writer = csv.writer(lines)
         writer.writerow(["unix_seconds", *series])
         for at in range(start, end, steps):
@@ -101,6 +107,14 @@ def _names(header: Sequence[str], only_metric: str) -> list[str]:
     if only_metric and len(metrics) == 1:
         return [only_metric if each == metrics[0] else each for each in names]
     return names
+
+
+def _value(column: str, cell: str) -> float:
+    """Raises ValueError, also for a negative number of replicas; a metric may be negative."""
+    value = float(cell)
+    if value < 0 and column in (REPLICAS, READY_REPLICAS):
+        raise ValueError(f"the column {column} has {cell}, which is less than 0")
+    return value
 
 
 def _unix_seconds(text: str) -> float:

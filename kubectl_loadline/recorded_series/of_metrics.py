@@ -101,12 +101,12 @@ def read_explanations(file: Path | None) -> Sequence[Explained]:
     if file is None:
         return ()
     try:
-        return explanations_in(file.read_bytes())
+        return explanations_in(file.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise UnusableSeries(unread_file(file, error)) from error
 
 
-def explanations_in(document: bytes) -> Sequence[Explained]:
+def explanations_in(document: bytes | str) -> Sequence[Explained]:
     """Of the output of `explain --output json`. Raises ValueError for another document."""
     return msgspec.json.decode(document, type=Explanations).explanations
 
@@ -222,10 +222,13 @@ def sends_credentials(given: argparse.Namespace) -> bool:
 def prometheus_server(
     given: argparse.Namespace, url: str, api_server: str = ""
 ) -> PrometheusServer:
-    """The flags; `url` and `api_server` as for `series_of_metrics`. Raises OSError for the file of a token."""
+    """The flags; `url` and `api_server` as for `series_of_metrics`. Raises `UnusableSeries` for the file of a token."""
     headers = list(given.prometheus_header)
     if given.prometheus_token_file is not None:
-        token = given.prometheus_token_file.read_text("utf-8").strip()
+        try:
+            token = given.prometheus_token_file.read_text("utf-8-sig").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UnusableSeries(unread_file(given.prometheus_token_file, error)) from error
         headers.append(("Authorization", f"Bearer {token}"))
     return PrometheusServer(
         url=url,

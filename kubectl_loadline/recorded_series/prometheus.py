@@ -12,6 +12,7 @@ import msgspec
 
 from kubectl_loadline.recorded_series.files import Samples, summed
 from kubectl_loadline.recorded_series.queries import Selected
+from kubectl_loadline.terminal.output_files import writing
 from kubectl_loadline.terminal.progress import Progress
 from wire.prometheus.access import FileCredentials
 from wire.prometheus.options import PrometheusOptions
@@ -167,10 +168,10 @@ class SeriesClient:
         found = summed([each.samples for each in result.series if query.counts(each.metric)])
         # The missing stores may respond next time.
         if kept is not None and not any(map(reports_missing_stores, result.warnings)):
-            kept.parent.mkdir(parents=True, exist_ok=True)
             unfinished = kept.with_suffix(".unfinished")
-            unfinished.write_bytes(msgspec.msgpack.encode(found))
-            unfinished.rename(kept)
+            with writing(unfinished):
+                unfinished.write_bytes(msgspec.msgpack.encode(found))
+                unfinished.rename(kept)
         return found
 
     def _kept(self, query: Selected, chunk: TimeSpan) -> Path | None:

@@ -1,4 +1,4 @@
-"""What the exit codes of every command mean; docs/kubectl-plugin.md lists them for each."""
+"""What the exit codes of every command mean; docs/kubectl-plugin.md lists them for each. `wire.process.command_line.ending` has those of Ctrl-C and of closed pipes."""
 
 from typing import Final
 
@@ -9,7 +9,3 @@ WRONG: Final = 2
 """A flag, a file or the kubeconfig is wrong."""
 FOUND: Final = 3
 """The command did its work, and the result is a problem, a difference, or that nothing can be proposed."""
-INTERRUPTED: Final = 130
-"""Ctrl-C, as shells report SIGINT (128 + 2)."""
-PIPE_CLOSED: Final = 141
-"""The reader of stdout has gone, as shells report SIGPIPE (128 + 13)."""

@@ -31,26 +31,21 @@ from kubectl_loadline.cluster.flags import (
     add_cluster_flags,
     add_program_flag,
     add_verification_flag,
+    cluster_of,
     given_target,
 )
 from kubectl_loadline.cluster.manifests import Manifest, read_manifest
 from kubectl_loadline.commands.backtest.from_cluster import read_from_cluster
-from kubectl_loadline.commands.backtest.options import (
-    add_history_flags,
-    add_model_flags,
-    file_of,
-    names_of,
-    price,
-    seconds,
-)
+from kubectl_loadline.commands.backtest.options import add_model_flags, names_of, price
 from kubectl_loadline.recorded_series.files import write_csv
+from kubectl_loadline.recorded_series.flags import add_history_flags, file_of, seconds
 from kubectl_loadline.recorded_series.found import RecordedSeries, StartUp
 from kubectl_loadline.recorded_series.of_metrics import SINCE_SECONDS, series_of_metrics
 from kubectl_loadline.recorded_series.prometheus import SeriesUnavailable
 from kubectl_loadline.terminal.documents import TEXT, add_output_flag, is_document, print_document
 from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import OK
-from kubectl_loadline.terminal.output_files import keep_inputs
+from kubectl_loadline.terminal.output_files import keep_files, writing
 from kubectl_loadline.terminal.progress import Progress, shown_progress
 from kubectl_loadline.terminal.screen import print_hidden, print_note, screen_columns
 from scaler.algorithm.derivation import encoded
@@ -92,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) -> int:
-    keep_inputs(
+    keep_files(
         [given.autoscaler, *given.candidate, *map(file_of, given.history), given.explanation],
         {
             "--save-history": given.save_history,
@@ -101,12 +96,13 @@ async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) ->
         },
     )
     try:
+        namespace = _namespace_of_files(given)
         files = names_of([Path(file) for file in given.candidate])
         candidates = {
-            name: read_manifest(file, namespace=given.namespace) for name, file in files.items()
+            name: read_manifest(file, namespace=namespace) for name, file in files.items()
         }
         if target is None:
-            inputs = _from_files(given, candidates)
+            inputs = _from_files(given, namespace, candidates)
         else:
             found = await read_from_cluster(given, target, list(candidates.values()))
             inputs = Inputs(
@@ -117,14 +113,20 @@ async def _backtest(given: argparse.Namespace, target: AutoscalerName | None) ->
                 calendars=found.calendars,
             )
         return compare(given, inputs)
-    except BrokenPipeError:
-        raise
-    except (SeriesUnavailable, OSError) as error:
+    except SeriesUnavailable as error:
         raise Unreachable(str(error)) from error
 
 
-def _from_files(given: argparse.Namespace, candidates: Mapping[str, Manifest]) -> Inputs:
-    present = read_manifest(given.autoscaler, namespace=given.namespace)
+def _namespace_of_files(given: argparse.Namespace) -> str:
+    """That of objects without one. Only queries need it, so the kubeconfig is read for them only."""
+    is_queried = given.autoscaler is not None and not given.history
+    return cluster_of(given).namespace_of_files() if is_queried else str(given.namespace)
+
+
+def _from_files(
+    given: argparse.Namespace, namespace: str, candidates: Mapping[str, Manifest]
+) -> Inputs:
+    present = read_manifest(given.autoscaler, namespace=namespace)
     kinds = (present.kind, *(each.kind for each in candidates.values()))
     return Inputs(
         present=present,
@@ -135,7 +137,7 @@ def _from_files(given: argparse.Namespace, candidates: Mapping[str, Manifest]) -
 
 
 def compare(given: argparse.Namespace, inputs: Inputs) -> int:
-    """Replay, print and draw. Raises ValueError if the history does not fit, and OSError for a file."""
+    """Replay, print and draw. Raises ValueError if the history does not fit, and `UnusableOutput`."""
     if given.save_history:
         write_csv(given.save_history, inputs.history.recording.series)
     request = request_of(given, inputs)
@@ -242,7 +244,7 @@ def range_of(given: argparse.Namespace, models: Models, manifests: Sequence[Mani
 def draw(
     given: argparse.Namespace, request: Request, report: Report, played: Sequence[Played]
 ) -> None:
-    """The pictures and the page, if they are wanted. Raises ValueError without the libraries for them."""
+    """The pictures and the page, if they are wanted. Raises ValueError without the libraries for them, and `UnusableOutput`."""
     if given.plots is None and given.html is None:
         return
     # Only this needs matplotlib.
@@ -252,14 +254,14 @@ def draw(
         frontier = frontier_of(request, progress)
     drawn = pictures(request, report, played, frontier)
     if given.plots is not None:
-        given.plots.mkdir(parents=True, exist_ok=True)
         for name, png in drawn.items():
-            (given.plots / f"{name}.png").write_bytes(png)
+            with writing(given.plots / f"{name}.png") as file:
+                file.write_bytes(png)
     if given.html is not None:
         from kubectl_loadline.backtest.html import page
 
-        given.html.parent.mkdir(parents=True, exist_ok=True)
-        given.html.write_text(page(report, drawn), "utf-8")
+        with writing(given.html):
+            given.html.write_text(page(report, drawn), "utf-8")
 
 
 def _options(given: argparse.Namespace, inputs: Inputs, pod_spec: PodSpec) -> ModelOptions:
@@ -307,7 +309,9 @@ def _start_up(given: StartUp | None, found: StartUp | None) -> tuple[StartUp, st
 def _decisions_to(file: Path | None, progress: Progress, of: int) -> Iterator[OnDecision]:
     """Write each decision to a file as a line of JSON; `of` decisions are expected of each policy."""
     with ExitStack() as stack:
-        lines = None if file is None else stack.enter_context(file.open("wb"))
+        lines = None
+        if file is not None:
+            lines = stack.enter_context(stack.enter_context(writing(file)).open("wb"))
         yield _on_decision(lines, progress, of)
 
 

@@ -19,7 +19,7 @@ from kubectl_loadline.cluster.flags import cluster_of
 from kubectl_loadline.cluster.manifests import Manifest, Target
 from kubectl_loadline.cluster.programs import adapter_of
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
-from kubectl_loadline.commands.simulate import settings_for
+from kubectl_loadline.cluster.scaler_settings import settings_for
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import (
     Explained,

@@ -13,7 +13,7 @@ from kubectl_loadline.cluster.adapter_program import adapter_output, cluster_arg
 from kubectl_loadline.cluster.connecting import connected
 from kubectl_loadline.cluster.flags import cluster_of
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
-from kubectl_loadline.commands.migrate.shared import keep_files, written_values
+from kubectl_loadline.commands.migrate.shared import check_outputs, written_values
 from kubectl_loadline.migration.chart_values import is_configuration
 from kubectl_loadline.terminal.exit_codes import FAILED, FOUND, OK, WRONG
 from wire.process import go_yaml
@@ -30,8 +30,9 @@ def configurations(documents: Sequence[Json]) -> Iterator[Json]:
         if is_configuration(each):
             yield each
         elif each.get("kind") == "ConfigMap":
-            texts = (each.get("data") or {}).values()
-            yield from filter(is_configuration, map(_parsed, texts))
+            texts = each.get("data")
+            if isinstance(texts, dict):
+                yield from filter(is_configuration, map(_parsed, texts.values()))
 
 
 def _parsed(text: object) -> object:
@@ -47,9 +48,9 @@ def _parsed(text: object) -> object:
 async def migrated_configuration(given: argparse.Namespace, configuration: Json) -> int:
     """Print it with named metrics in place of rules, or write it as values of the chart; the exit code.
 
-    Raises `OverwrittenInput`, and `Unreachable` without a Prometheus, where the values are compared.
+    Raises `UnusableOutput`, and `Unreachable` without a Prometheus, where the values are compared.
     """
-    keep_files(given)
+    check_outputs(given, is_complete=True)
     cluster = cluster_of(given)
     async with (
         connected(cluster) as session,

@@ -13,7 +13,7 @@ from kubectl_loadline.commands.migrate.shared import (
     parser_of,
 )
 from kubectl_loadline.terminal.exit_codes import FAILED, WRONG
-from kubectl_loadline.terminal.output_files import OverwrittenInput
+from kubectl_loadline.terminal.output_files import UnusableOutput
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.cluster_access import ConnectionConfigError
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     except NothingFound as error:
         print_error(f"loadline-scaler migrate: {error}")
         return FAILED
-    except (WrongInput, OverwrittenInput, ConnectionConfigError) as error:
+    except (WrongInput, UnusableOutput, ConnectionConfigError) as error:
         print_error(f"loadline-scaler migrate: {error}")
         return WRONG
 

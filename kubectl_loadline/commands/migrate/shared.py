@@ -29,9 +29,9 @@ from kubectl_loadline.migration import (
     from_scaled_object,
     name_of,
 )
-from kubectl_loadline.migration.chart_values import chart_values
+from kubectl_loadline.migration.chart_values import chart_values, keys_of_values
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
-from kubectl_loadline.terminal.output_files import keep_inputs
+from kubectl_loadline.terminal.output_files import keep_files, keep_other_keys, writing
 from kubectl_loadline.terminal.screen import screen_columns
 from kubectl_loadline.terminal.unread_file import unread_file
 from wire.kube.requests import Reader
@@ -44,6 +44,7 @@ Json = dict[str, Any]
 Conversion = Callable[[Json], Converted]
 KINDS: Final = ("HorizontalPodAutoscaler", "ScaledObject")
 SCALED_JOB: Final = "ScaledJob"
+CONFIGURATION_KEYS: Final = ("backends", "metrics")
 
 
 class WrongInput(ValueError):
@@ -54,14 +55,19 @@ class NothingFound(Exception):
     """There is nothing to convert or to compare; the message says what to do."""
 
 
-def keep_files(given: argparse.Namespace) -> None:
-    """Raises `OverwrittenInput` if the result would be written to a file that is converted."""
-    keep_inputs(given.files, {"--rules": given.rules, "--values": given.values})
+def check_outputs(given: argparse.Namespace, *, is_complete: bool = False) -> None:
+    """Raises `OverwrittenFile` if the result would replace a file that is converted, or values that the user has written.
+
+    `is_complete`: the values are those of a whole configuration.
+    """
+    keep_files(given.files, {"--rules": given.rules, "--values": given.values})
+    keep_other_keys("--rules", given.rules, CONFIGURATION_KEYS)
+    keep_other_keys("--values", given.values, keys_of_values(is_complete=is_complete))
 
 
 def migrated_files(given: argparse.Namespace, originals: Sequence[Json]) -> int:
-    """Convert the objects of the files; the exit code. Raises `WrongInput`, `OverwrittenInput` and `NothingFound`."""
-    keep_files(given)
+    """Convert the objects of the files; the exit code. Raises `WrongInput`, `UnusableOutput` and `NothingFound`."""
+    check_outputs(given)
     if not any(each.get("kind") in (*KINDS, SCALED_JOB) for each in originals):
         have = "has" if len(given.files) == 1 else "have"
         raise NothingFound(f"{', '.join(given.files)} {have} no {given.reads}")
@@ -72,7 +78,7 @@ def migrated_files(given: argparse.Namespace, originals: Sequence[Json]) -> int:
 
 
 def migrated_documents(given: argparse.Namespace, originals: Sequence[Json]) -> int:
-    """Convert the objects; the exit code. Raises `WrongInput`."""
+    """Convert the objects; the exit code. Raises `WrongInput` and `UnusableOutput`."""
     dry_run = not given.enforce
     conversions: dict[str, Conversion] = {
         "HorizontalPodAutoscaler": partial(from_hpa, dry_run=dry_run),
@@ -89,8 +95,9 @@ def migrated_documents(given: argparse.Namespace, originals: Sequence[Json]) -> 
 async def migrated_cluster(given: argparse.Namespace, client: Reader, namespace: str) -> int:
     """Convert or, with --compare, compare what is in the cluster; the exit code.
 
-    Raises `StatusError`, `Unavailable` and `NothingFound`.
+    Raises `StatusError`, `Unavailable`, `WrongInput`, `UnusableOutput` and `NothingFound`.
     """
+    check_outputs(given)
     if given.compare:
         return _report(await compared(client, namespace), why=given.why)
     return migrated_documents(given, await read_originals(client, namespace))
@@ -143,11 +150,11 @@ def parser_of(
         help="manifests, or - for stdin (default: read the cluster)",
     )
     parser.add_file(
-        "--rules", help="write the adapter's configuration for Prometheus triggers to this file"
+        "--rules", help="write the adapter's configuration for Prometheus triggers to this new file"
     )
     parser.add_file(
         "--values",
-        help="write that configuration to this file, as values of the adapter's chart",
+        help="write that configuration to this new file, as values of the adapter's chart",
     )
     parser.add_boolean(
         "--enforce",
@@ -168,8 +175,8 @@ def parser_of(
 def documents(file: str, *, if_missing: str = "") -> Iterator[Json]:
     """The objects of a manifest; the items of a List one by one. Raises `WrongInput`, which ends with `if_missing` without a file."""
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
-        found = list(go_yaml.load_all(text))
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        found = list(go_yaml.load_all(content.decode("utf-8-sig")))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         hint = if_missing if isinstance(error, FileNotFoundError) else ""
         raise WrongInput(unread_file(file, error) + hint) from error
@@ -228,7 +235,7 @@ def _converted(
 def _written_rules(
     converted: Sequence[Converted], rules_file: Path | None, values_file: Path | None
 ) -> list[str]:
-    """Write the configuration of the adapter to the files; what to say about it. Raises `WrongInput`."""
+    """Write the configuration of the adapter to the files; what to say about it. Raises `WrongInput` and `UnusableOutput`."""
     metrics = [metric for each in converted for metric in each.metrics]
     if not metrics:
         return []
@@ -253,7 +260,7 @@ def _written_rules(
 def written_values(file: Path, configuration: Json, *, is_complete: bool) -> str:
     """Write a configuration of the adapter, complete or to be added to it, as values of its chart; what to say about the file.
 
-    Raises `WrongInput` if they cannot express it, and if the file cannot be written.
+    Raises `WrongInput` if they cannot express it, and `UnusableOutput`.
     """
     try:
         values = chart_values(configuration, is_complete=is_complete)
@@ -264,10 +271,8 @@ def written_values(file: Path, configuration: Json, *, is_complete: bool) -> str
 
 
 def _write(file: Path, document: Json) -> None:
-    try:
+    with writing(file):
         file.write_text(as_yaml(document), "utf-8")
-    except OSError as error:
-        raise WrongInput(f"{file} cannot be written: {error.strerror}") from error
 
 
 def _configuration(metrics: Sequence[Json], backends: Mapping[str, Json]) -> Json:

@@ -22,14 +22,14 @@ from kubectl_loadline.cluster.flags import (
 )
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
 from kubectl_loadline.cluster.workloads import FoundWorkload, read_workload, workload_in_cluster
-from kubectl_loadline.commands.backtest.options import (
+from kubectl_loadline.commands.suggest.recorded_series import query_of, recorded_series
+from kubectl_loadline.recorded_series.files import write_csv
+from kubectl_loadline.recorded_series.flags import (
     add_history_flags,
     amount_pair,
     file_of,
     start_up,
 )
-from kubectl_loadline.commands.suggest.recorded_series import query_of, recorded_series
-from kubectl_loadline.recorded_series.files import write_csv
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import sends_credentials
 from kubectl_loadline.recorded_series.prometheus import SCRAPE_SECONDS_MAX, SeriesUnavailable
@@ -42,7 +42,7 @@ from kubectl_loadline.suggest.text import commented
 from kubectl_loadline.terminal.documents import add_output_flag, print_document
 from kubectl_loadline.terminal.durations import in_words
 from kubectl_loadline.terminal.exit_codes import FOUND, OK
-from kubectl_loadline.terminal.output_files import keep_inputs
+from kubectl_loadline.terminal.output_files import keep_files, keep_other_keys, writing
 from kubectl_loadline.terminal.progress import shown_progress
 from kubectl_loadline.terminal.screen import print_note, screen_columns
 from wire.process.command_line.messages import wrapped
@@ -76,13 +76,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 async def _suggest(given: argparse.Namespace) -> int:
-    keep_inputs(
+    keep_files(
         [given.workload, *map(file_of, given.history)],
         {"--rules": given.rules, "--save-history": given.save_history},
     )
+    keep_other_keys("--rules", given.rules, ("metrics",))
     try:
         if given.workload is not None:
-            workload = read_workload(given.workload, namespace=given.namespace)
+            workload = _of_file(given)
             return proposed(given, workload, recorded_series(workload, given, given.prometheus_url))
         async with connected(cluster_of(given)) as session:
             workload = await workload_in_cluster(session, given.name)
@@ -99,19 +100,25 @@ async def _suggest(given: argparse.Namespace) -> int:
     except NothingProposed as error:
         print_note("suggest", str(error))
         return FOUND
-    except BrokenPipeError:
-        raise
-    except (SeriesUnavailable, OSError) as error:
+    except SeriesUnavailable as error:
         raise Unreachable(str(error)) from error
 
 
+def _of_file(given: argparse.Namespace) -> FoundWorkload:
+    """Raises `UnusableManifest`, and `ConnectionConfigError` if only a kubeconfig that cannot be read has its namespace."""
+    found = read_workload(given.workload, namespace=given.namespace)
+    namespace = found.namespace or cluster_of(given).namespace_of_files()
+    return msgspec.structs.replace(found, namespace=namespace)
+
+
 def proposed(given: argparse.Namespace, workload: FoundWorkload, history: RecordedSeries) -> int:
-    """Search, and print. Raises `NothingProposed`, and OSError for a file."""
+    """Search, and print. Raises `NothingProposed` and `UnusableOutput`."""
     if given.save_history:
         write_csv(given.save_history, history.recording.series)
     suggestion = suggestion_of(given, workload, history)
     if given.rules is not None and suggestion.rules:
-        given.rules.write_text(as_yaml(suggestion.rules), "utf-8")
+        with writing(given.rules):
+            given.rules.write_text(as_yaml(suggestion.rules), "utf-8")
     document = msgspec.json.encode(suggestion)
     print_document(given.output, document, lambda: _manifest(suggestion, given.rules))
     return OK
@@ -290,7 +297,9 @@ def parser() -> FlagParser:
         "--start-up", type=start_up, metavar="P50[,P95]",
         help="how long a pod takes to become ready (default: as recorded, or 60s)",
     )  # fmt: skip
-    parser.add_file("--rules", help="write the adapter's configuration for the metric to this file")
+    parser.add_file(
+        "--rules", help="write the adapter's configuration for the metric to this new file"
+    )
     add_history_flags(parser)
     add_output_flag(parser)
     cluster = parser.group("cluster")

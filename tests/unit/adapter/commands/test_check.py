@@ -128,6 +128,12 @@ def test_a_file_that_cannot_be_read_is_a_fault(checked, content):
     assert "cannot be read" in printed
 
 
+def test_a_file_that_is_not_utf_8_must_be_saved_as_such(checked):
+    code, printed = checked(GOOD.encode("utf-16"))
+    assert code == 2
+    assert "cannot be read: it is not UTF-8. Save it as UTF-8." in printed
+
+
 @pytest.mark.parametrize(
     ("flags", "fault"),
     [
@@ -165,11 +171,20 @@ def test_several_files_are_checked_and_the_worst_decides_the_exit_code(tmp_path,
     assert [report.file for report in reports] == [str(good), f"{values}: values"]
 
 
-def test_a_file_without_any_configuration_is_an_error(tmp_path, capsys):
+@pytest.mark.parametrize(
+    "document",
+    ["kind: Service", "kind: ConfigMap\ndata: text", "kind: ConfigMap\ndata: {a: [config.yaml]}"],
+)
+def test_a_file_without_any_configuration_is_an_error_with_what_was_expected(
+    tmp_path, capsys, document
+):
     file = tmp_path / "service.yaml"
-    file.write_text("apiVersion: v1\nkind: Service\n")
+    file.write_text(f"apiVersion: v1\n{document}\n")
     assert check([str(file)]) == 2
-    assert "no configuration found" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        f"{file}: no configuration found. Expected a file with rules or metrics, a ConfigMap with such a file as text in its data, "
+        "such as config.yaml, or values of the chart\n"
+    )
 
 
 def test_rules_that_could_not_be_tried_are_not_checked_and_the_cause_is_reported_once(

@@ -37,6 +37,12 @@ def test_the_load_that_was_not_served_and_the_longest_time_of_it():
     assert found.longest_under_minutes == 2
 
 
+def test_a_negative_load_hides_nothing_that_was_not_served():
+    found = scored((-40, 1), (40, 2))
+    assert found.unserved == pytest.approx(100 * 20 / 40)
+    assert (demand(-40, 10), found.under_timeshare) == (0, 50)
+
+
 def test_instability_is_where_supply_does_not_follow_demand():
     found = scored((10, 1), (20, 1), (20, 2), (30, 3))
     assert found.instability == 50

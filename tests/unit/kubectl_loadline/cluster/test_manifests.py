@@ -81,7 +81,18 @@ def test_a_namespace_that_is_missing_is_that_of_the_flag(written):
     file = written(HPA, DEPLOYMENT)
     assert read_manifest(file, namespace="shop").autoscaler.metadata.namespace == "shop"
     assert read_workload(file, namespace="shop").namespace == "shop"
-    assert read_workload(file).namespace == "default"
+    assert read_workload(file).namespace == ""
+
+
+@pytest.mark.parametrize(
+    "metadata", [None, {}, {"name": None}, {"name": ""}, {"name": 5}, "web", [{"name": "web"}]]
+)
+def test_a_workload_without_a_name_is_refused(written, metadata):
+    file = written({**DEPLOYMENT, "metadata": metadata})
+    with pytest.raises(
+        UnusableManifest, match=f"{file}: the Deployment has no name: set metadata.name"
+    ):
+        read_workload(file)
 
 
 def test_a_namespace_of_the_file_stays(written):

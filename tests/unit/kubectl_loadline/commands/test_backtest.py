@@ -10,8 +10,9 @@ import pytest
 
 from kubectl_loadline.cluster.manifests import UnusableManifest, read_manifest
 from kubectl_loadline.commands.backtest.command import Inputs, main, parser, request_of
-from kubectl_loadline.commands.backtest.options import seconds, start_up
 from kubectl_loadline.libraries import MissingLibrary, require
+from kubectl_loadline.recorded_series.files import read_csv
+from kubectl_loadline.recorded_series.flags import seconds, start_up
 from kubectl_loadline.recorded_series.found import RecordedSeries
 from kubectl_loadline.recorded_series.of_metrics import (
     Explained,
@@ -127,6 +128,37 @@ def test_the_page_needs_no_other_file(files, capsys):
         "replicas.png",
     ]
     capsys.readouterr()
+
+
+def test_missing_directories_of_results_are_created(files, capsys):
+    new = files / "a" / "b"
+    flags = f"--decisions={new / 'decisions'}", f"--save-history={files / 'c' / 'history.csv'}"
+    assert backtest(files, *flags) == 0
+    assert (new / "decisions").exists()
+    assert read_csv(files / "c" / "history.csv").keys() == {"cpu", "replicas"}
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("flag", "named"),
+    [
+        ("--decisions=web.csv/a", "web.csv/a"),
+        ("--save-history=web.csv/a", "web.csv/a"),
+        ("--html=web.csv/a", "web.csv/a"),
+        ("--plots=web.csv", "web.csv/load.png"),
+    ],
+)
+def test_results_below_a_file_are_a_wrong_flag(files, capsys, monkeypatch, flag, named):
+    if flag.startswith(("--html", "--plots")):
+        pytest.importorskip("matplotlib")
+    monkeypatch.chdir(files)
+    assert backtest(files, flag) == 2
+    assert f"backtest: {named} cannot be written: Not a directory\n" in capsys.readouterr().err
+
+
+def test_decisions_on_a_full_disk_are_a_wrong_flag(files, capsys):
+    assert backtest(files, "--decisions=/dev/full") == 2
+    assert "/dev/full cannot be written: No space left on device\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

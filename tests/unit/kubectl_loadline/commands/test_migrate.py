@@ -1,5 +1,7 @@
 """`kubectl loadline migrate` and `loadline-scaler migrate` on files: documents in, LoadAutoscalers on stdout, remarks on stderr."""
 
+import io
+
 import pytest
 import yaml
 
@@ -166,6 +168,29 @@ def test_a_file_that_is_not_yaml_is_named(tmp_path, capsys, main):
     assert "manifests.yaml" in capsys.readouterr().err
 
 
+def from_stdin(monkeypatch, content):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+def test_manifests_that_are_not_utf_8_must_be_saved_as_such(
+    tmp_path, capsys, monkeypatch, main, has_file
+):
+    """PowerShell writes UTF-16 with `>`."""
+    file = tmp_path / "hpa.yaml"
+    file.write_text(HPA, "utf-16")
+    from_stdin(monkeypatch, file.read_bytes())
+    name = str(file) if has_file else "-"
+    assert main(["migrate", name]) == 2
+    assert f"migrate: {name}: it is not UTF-8; save it as UTF-8\n" in capsys.readouterr().err
+
+
+def test_manifests_may_begin_with_a_byte_order_mark(tmp_path, capsys, monkeypatch, main):
+    from_stdin(monkeypatch, HPA.lstrip().encode("utf-8-sig"))
+    assert main(["migrate", "-"]) == 0
+    assert "1 of 1 autoscalers converted" in capsys.readouterr().err
+
+
 def test_the_metrics_of_triggers_are_written_as_values_of_the_chart(tmp_path, capsys, main):
     values = tmp_path / "values.yaml"
     assert main(["migrate", f"--values={values}", written(tmp_path, SCALED_OBJECT)]) == 0
@@ -184,7 +209,9 @@ def test_values_cannot_express_several_prometheus_servers(tmp_path, capsys, main
     assert output.out == ""
 
 
-@pytest.mark.parametrize("content", ["{empty: }", "{days: 2024-02-30}"])
+@pytest.mark.parametrize(
+    "content", ["{empty: }", "{days: 2024-02-30}", "text", "[rules]", "5", "{config.yaml: [a]}", ""]
+)
 def test_a_config_map_with_anything_in_it_is_another_object(tmp_path, capsys, main, content):
     other = f"kind: ConfigMap\ndata: {content}\n"
     assert main(["migrate", written(tmp_path, other, HPA)]) == 0
@@ -198,15 +225,10 @@ def test_a_config_map_of_another_program_is_another_object(tmp_path, capsys, mai
     assert "1 of 1 autoscalers converted; 1 other objects skipped" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("flag", ["--rules", "--values"])
-def test_a_file_that_cannot_be_written_is_named_before_anything_is_printed(
-    tmp_path, capsys, main, flag
-):
-    missing = tmp_path / "missing" / "x.yaml"
-    assert main(["migrate", f"{flag}={missing}", written(tmp_path, SCALED_OBJECT)]) == 2
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert output.err.endswith(f"migrate: {missing} cannot be written: No such file or directory\n")
+def test_a_directory_in_place_of_a_manifest_is_named(tmp_path, capsys, main):
+    assert main(["migrate", str(tmp_path)]) == 2
+    expected = f"migrate: {tmp_path}: cannot be read: Is a directory\n"
+    assert capsys.readouterr().err.endswith(expected)
 
 
 def test_a_configuration_of_prometheus_adapter_is_not_converted_with_other_objects(
@@ -325,16 +347,6 @@ def test_objects_without_a_namespace_get_that_of_the_flag(tmp_path, capsys, main
     assert main(["migrate", file, "--namespace=eu"]) == 0
     found = list(yaml.safe_load_all(capsys.readouterr().out))
     assert [each["metadata"]["namespace"] for each in found] == ["shop", "eu"]
-
-
-@pytest.mark.parametrize("flag", ["--rules", "--values"])
-def test_a_file_is_not_overwritten_with_what_is_made_from_it(tmp_path, capsys, main, flag):
-    file = written(tmp_path, SCALED_OBJECT)
-    assert main(["migrate", file, f"{flag}={file}"]) == 2
-    output = capsys.readouterr()
-    assert f"{flag}={file} is also an input: write to another file\n" in output.err
-    assert output.out == ""
-    assert (tmp_path / "manifests.yaml").read_text() == SCALED_OBJECT
 
 
 @pytest.mark.parametrize("wrong", ["triggers: [prometheus]", "scaleTargetRef: a", "metadata: a"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_loadline.migration.chart_values import chart_values, is_configuration
+from kubectl_loadline.migration.chart_values import chart_values, is_configuration, keys_of_values
 
 RULE = {"seriesQuery": "x"}
 
@@ -23,6 +23,15 @@ def test_each_list_of_the_configuration_has_a_value_of_the_chart():
             "metrics": [{"name": "queue", "query": "sum(queue)"}],
         }
     }
+
+
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_no_value_has_a_key_that_is_not_listed(is_complete):
+    configuration = {"metrics": []}
+    if is_complete:
+        configuration |= {"rules": [], "externalRules": [], "resourceRules": {}}
+    found = chart_values(configuration, is_complete=is_complete)["rules"]
+    assert {f"rules.{name}" for name in found} == set(keys_of_values(is_complete=is_complete))
 
 
 @pytest.mark.parametrize(("is_complete", "turned_off"), [(True, {"default": False}), (False, {})])

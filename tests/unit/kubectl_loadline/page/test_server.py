@@ -222,6 +222,12 @@ async def test_without_the_token_nothing_is_served(page):
     assert new_token() != new_token()
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost:8080", "127.0.0.1", "localhost"])
+async def test_the_own_names_of_this_machine_are_served_with_any_port(page, host):
+    """Browsers leave out port 80, which is the default of http."""
+    assert (await page.get(Host=host))[0] == 200
+
+
 @pytest.mark.parametrize("host", ["evil.example:80", "127.0.0.1.evil.example:80", "evil.example"])
 async def test_another_name_for_this_machine_is_refused(page, host):
     assert (await page.get(Host=host))[0] == 421

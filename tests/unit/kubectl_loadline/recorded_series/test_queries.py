@@ -103,6 +103,12 @@ def test_the_response_of_a_range_query_is_summed(tmp_path):
     assert read_range(file) == [(60.0, 2.0), (120.0, 2.0)]
 
 
+def test_a_load_may_be_negative(tmp_path):
+    file = tmp_path / "history.csv"
+    file.write_text("time,load,replicas\n1,-2,0\n")
+    assert read_csv(file) == {"load": [(1, -2)], "replicas": [(1, 0)]}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -115,6 +121,18 @@ def test_the_response_of_a_range_query_is_summed(tmp_path):
             "the times 0 and 1764547200 are more than a year apart: remove the rows with a wrong time",
         ),
         ("time,load\n1,many\n", "line 2: could not convert string to float: 'many'"),
+        (
+            "time,load,replicas\n1,2,3\n2,4,-1\n",
+            "line 3: the column replicas has -1, which is less than 0",
+        ),
+        (
+            "time,ready_replicas\n1,-0.5\n",
+            "line 2: the column ready_replicas has -0.5, which is less than 0",
+        ),
+        (
+            "time,load,replicas, load\n1,2,3,4\n",
+            "line 1: the column load occurs more than once: name each series once",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named_with_the_line(tmp_path, text, message):

@@ -254,3 +254,23 @@ def test_comments_on_a_terminal_are_broken_at_its_width_and_the_manifest_is_not(
     comments = [line for line in shown.out.splitlines() if line.startswith("#")]
     assert max(map(len, comments)) <= 60
     assert yaml.safe_load(shown.out) == yaml.safe_load(piped.out)
+
+
+def test_a_workload_without_a_namespace_gets_that_of_the_context(files, capsys, monkeypatch):
+    (files / "web.yaml").write_text("{kind: Deployment, metadata: {name: web}}")
+    (files / "kubeconfig").write_text(
+        "{current-context: a, contexts: [{name: a, context: {cluster: c, namespace: mail}}]}"
+    )
+    monkeypatch.setenv("KUBECONFIG", str(files / "kubeconfig"))
+    _, printed = suggested(files, capsys, "--short=2")
+    assert yaml.safe_load(printed.out)["metadata"]["namespace"] == "mail"
+    _, printed = suggested(files, capsys, "--short=2", "--namespace=eu")
+    assert yaml.safe_load(printed.out)["metadata"]["namespace"] == "eu"
+
+
+def test_nothing_is_proposed_for_a_workload_without_a_name(files, capsys):
+    (files / "web.yaml").write_text("{kind: Deployment}")
+    code, printed = suggested(files, capsys)
+    assert (code, printed.out) == (2, "")
+    assert printed.err.startswith("kubectl loadline suggest: ")
+    assert "the Deployment has no name" in printed.err

@@ -1,15 +1,17 @@
 """How a command line of the plugin ends: exit codes, Ctrl-C, closed pipes, and what goes to stdout and to stderr."""
 
+import io
 import os
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 
 import pytest
 
 from kubectl_loadline.commands.check import exit_code
 from kubectl_loadline.program import main
-from kubectl_loadline.terminal.ending import quiet_end
 from tests.unit.kubectl_loadline.api_server import (  # fmt: skip
     HPAS,
     LAS,
@@ -46,6 +48,48 @@ def test_ctrl_c_exits_with_130_and_prints_nothing(api_server):
     assert process.returncode == 130
 
 
+@pytest.fixture
+def with_resources(api_server):
+    """Which the page needs."""
+    resources = {"kind": "APIResourceList", "groupVersion": "v1", "resources": []}
+    api_server.documents |= {
+        "/api": {"kind": "APIVersions", "versions": ["v1"]},
+        "/api/v1": resources,
+        "/apis": {"kind": "APIGroupList", "groups": []},
+    }
+    return api_server
+
+
+def test_ctrl_c_closes_the_page_and_exits_with_130(with_resources):
+    with started(with_resources, "ui", "--open=false", stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        address = process.stdout.readline().strip()
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 130
+    with pytest.raises(urllib.error.URLError, match="Connection refused"):
+        urllib.request.urlopen(address, timeout=5)
+
+
+def test_ctrl_c_ends_the_page_before_it_is_served(with_resources):
+    with_resources.silent.add(LAS)
+    with started(with_resources, "ui", "--open=false", stdout=subprocess.PIPE) as process:
+        while with_resources.requests.get(timeout=60).path != LAS:
+            pass
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 130
+
+
+def test_sigterm_closes_the_page(with_resources):
+    with started(with_resources, "ui", "--open=false", stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.readline()
+        process.terminate()
+        assert process.communicate(timeout=60) == ("", "")
+    assert process.returncode == 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -62,13 +106,6 @@ def test_a_closed_pipe_ends_quietly(api_server, arguments):
         os.close(write)
         assert process.communicate(timeout=60)[1] == ""
     assert process.returncode == 141
-
-
-def test_ctrl_c_between_two_requests_is_the_same():
-    def interrupted():
-        raise KeyboardInterrupt
-
-    assert quiet_end(interrupted) == 130
 
 
 def test_a_wrong_flag_exits_with_2(capsys):
@@ -137,6 +174,20 @@ def test_a_file_that_cannot_be_read_exits_with_2(name, api_server, tmp_path, cap
     file = tmp_path / name
     assert main(["check", str(file), "--prometheus-url=http://127.0.0.1:1"]) == 2
     assert f"{file}: cannot be read: " in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+def test_a_configuration_that_is_not_utf_8_exits_with_2(
+    api_server, tmp_path, capfd, monkeypatch, has_file
+):
+    file = tmp_path / "config.yaml"
+    file.write_text("rules: []\n", "utf-16")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
+    name = str(file) if has_file else "-"
+    assert main(["check", name, "--prometheus-url=http://127.0.0.1:1"]) == 2
+    error = capfd.readouterr().err
+    assert "cannot be read: it is not UTF-8" in error
+    assert "Save it as UTF-8." in error
 
 
 def test_an_invalid_file_is_found_by_the_adapter_itself(api_server, tmp_path, capfd):
