@@ -17,13 +17,9 @@ from scaler.cluster.schedules.calendars import WatchedCalendars
 from scaler.cluster.shards.held_shards import HeldShards
 from wire.api.duration import format_duration
 from wire.kube.cache import WatchCache
-from wire.kube.object_copy import OnChange
+from wire.kube.object_copy import COPY_AGE_SECONDS_MAX, OnChange
 from wire.kube.requests import Watcher
 from wire.serving.health import Check
-
-# A healthy cache is confirmed by a bookmark every minute, and at the latest when its watch ends, after five
-# minutes. By objects older than this nothing is scaled down.
-AGE_SECONDS_MAX = 360.0
 
 # How long calendars are waited for at startup. Until they are listed, autoscalers that refer to them do not scale down.
 CALENDARS_SECONDS = 5.0
@@ -244,7 +240,7 @@ class Watches:
 
     def _outdated(self, caches: Iterable[AnyCache]) -> str | None:
         for cache in caches:
-            if cache.is_synced and cache.age_seconds > AGE_SECONDS_MAX:
+            if cache.is_synced and cache.age_seconds > COPY_AGE_SECONDS_MAX:
                 resource = cache.path.rpartition("/")[2]
                 # In whole minutes, so that a condition changes seldom.
                 age = format_duration(cache.age_seconds // 60 * 60)

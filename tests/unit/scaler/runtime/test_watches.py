@@ -9,8 +9,9 @@ import pytest
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.cluster.telemetry import Telemetry
-from scaler.runtime.watches import AGE_SECONDS_MAX, Watches
+from scaler.runtime.watches import Watches
 from wire.api.status import StatusError, Unavailable
+from wire.kube.object_copy import COPY_AGE_SECONDS_MAX
 from wire.kube.requests import OnAccepted
 
 EMPTY = b'{"metadata": {"resourceVersion": "1"}, "items": []}'
@@ -104,7 +105,7 @@ async def test_nothing_is_scaled_blind_to_hpas_unless_they_may_not_be_listed(hpa
 async def test_a_cache_that_is_not_confirmed_for_long_is_reported_and_outdated():
     async with RunningWatches(SilentServer()) as running:
         await running.watches.synced()
-        running.now_seconds += AGE_SECONDS_MAX
+        running.now_seconds += COPY_AGE_SECONDS_MAX
         assert running.watches.outdated("shop") is None
         running.now_seconds += 60
         assert running.watches.ages_seconds() == {
@@ -130,7 +131,7 @@ async def test_hpas_that_may_not_be_listed_are_not_outdated():
 async def test_only_the_caches_of_a_namespace_count_for_it():
     async with RunningWatches(SilentServer(), "shop", "bank") as running:
         await running.watches.synced()
-        running.now_seconds += AGE_SECONDS_MAX + 1
+        running.now_seconds += COPY_AGE_SECONDS_MAX + 1
         for cache in running.watches.caches:
             if "/bank/" in cache.path:
                 cache._confirmed_at_seconds = running.now_seconds
