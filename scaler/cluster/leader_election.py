@@ -20,7 +20,15 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from scaler.cluster.lease import Lease, LeaseSpec, LeaseTimes, ObservedLease, micro_time, released
+from scaler.cluster.lease import (
+    LEASE,
+    Lease,
+    LeaseSpec,
+    LeaseTimes,
+    ObservedLease,
+    micro_time,
+    released,
+)
 from wire.api import kube_json
 from wire.api.meta import ObjectMeta
 from wire.api.status import StatusError, Unavailable
@@ -243,7 +251,7 @@ class LeaderElection:
         try:
             async with asyncio.timeout(self._times.request_seconds):
                 body = await self._client.get(f"{self._folder}/{self._name}")
-            lease: Lease | None = kube_json.decode(body, Lease)
+            lease: Lease | None = kube_json.decode(kube_json.of_kind(body, LEASE), Lease)
         except StatusError as error:
             if error.code != 404:
                 raise
@@ -281,7 +289,7 @@ class LeaderElection:
                 # The resourceVersion in the metadata lets only one of two concurrent updates succeed.
                 body = msgspec.json.encode(msgspec.structs.replace(found, spec=spec))
                 stored = await self._client.replace(f"{self._folder}/{self._name}", body)
-        return kube_json.decode(stored, Lease)
+        return kube_json.decode(kube_json.of_kind(stored, LEASE), Lease)
 
     async def _release(self) -> None:
         """Let another process lead at once. The renewal that was cancelled may have been carried out, or be so meanwhile."""

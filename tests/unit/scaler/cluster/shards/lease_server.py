@@ -18,6 +18,7 @@ class LeaseServer:
 
     def store(self, document):
         self.version += 1
+        document.setdefault("kind", "Lease")
         metadata = document["metadata"]
         metadata["resourceVersion"] = str(self.version)
         metadata.setdefault("uid", f"uid-{self.version}")
