@@ -203,9 +203,11 @@ class Watches:
         )
 
     def ages_seconds(self) -> dict[str, float]:
-        """The age of the oldest cache by resource (`pods`); without those that were never listed."""
+        """The age of the oldest cache by resource (`pods`); without those that were never listed, and HPAs that may not be listed."""
         ages: dict[str, float] = {}
-        for cache in filter(lambda cache: cache.is_synced, self.caches):
+        for cache in self.caches:
+            if not self._is_expected(cache):
+                continue
             resource = cache.path.rpartition("/")[2]
             ages[resource] = max(cache.age_seconds, ages.get(resource, 0.0))
         return ages
@@ -240,12 +242,16 @@ class Watches:
 
     def _outdated(self, caches: Iterable[AnyCache]) -> str | None:
         for cache in caches:
-            if cache.is_synced and cache.age_seconds > COPY_AGE_SECONDS_MAX:
+            if cache.age_seconds > COPY_AGE_SECONDS_MAX and self._is_expected(cache):
                 resource = cache.path.rpartition("/")[2]
                 # In whole minutes, so that a condition changes seldom.
                 age = format_duration(cache.age_seconds // 60 * 60)
                 return f"the cached {resource} were last confirmed by the API server {age} ago"
         return None
+
+    def _is_expected(self, cache: AnyCache) -> bool:
+        """Whether it should be up to date. HPAs that may not be listed any more are as those that never could be: `synced`."""
+        return cache.is_synced and not (cache.is_last_refused and cache in self._hpas)
 
     def _changed(self, old: Autoscaler | None, new: Autoscaler | None) -> None:
         if new is not None:

@@ -33,6 +33,8 @@ class SilentServer:
 
     def __init__(self, hpas: bytes | Exception | None = EMPTY) -> None:
         self._hpas = hpas
+        self.ended = {True: asyncio.Event(), False: asyncio.Event()}
+        """The watch of the HPAs, and all others."""
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
@@ -54,7 +56,7 @@ class SilentServer:
         timeout_seconds: float = 0,
         on_accepted: OnAccepted = lambda: None,
     ) -> AsyncGenerator[bytes, None]:
-        await asyncio.Event().wait()
+        await self.ended[path == HPAS].wait()
         yield b""
 
 
@@ -126,6 +128,39 @@ async def test_hpas_that_may_not_be_listed_are_not_outdated():
     async with RunningWatches(SilentServer(FORBIDDEN)) as running:
         await running.watches.synced()
         assert "horizontalpodautoscalers" not in running.watches.ages_seconds()
+
+
+def revoked(server: SilentServer, error: Exception) -> None:
+    """From now on, the LISTs of HPAs fail with that."""
+    server._hpas = error
+    server.ended[True].set()
+
+
+@pytest.mark.parametrize(
+    ("error", "is_outdated"),
+    [
+        pytest.param(FORBIDDEN, False, id="403"),
+        pytest.param(Unavailable("connection refused"), True, id="unavailable"),
+        pytest.param(StatusError("busy", code=503, reason="ServiceUnavailable"), True, id="503"),
+    ],
+)
+async def test_hpas_that_may_not_be_listed_any_more_are_not_outdated(error, is_outdated):
+    """As those that may not be listed from the start: LoadAutoscalers scale down without knowing them."""
+    server = SilentServer()
+    async with RunningWatches(server) as running:
+        await running.watches.synced()
+        revoked(server, error)
+        (hpas,) = running.watches._hpas
+        while str(error) not in str(hpas.last_error):  # noqa: ASYNC110 - no event says so
+            await asyncio.sleep(0)
+        running.now_seconds += COPY_AGE_SECONDS_MAX + 1
+        for cache in running.watches.caches:
+            if cache is not hpas:
+                cache._confirmed_at_seconds = running.now_seconds
+        assert (running.watches.outdated("shop") is not None) is is_outdated
+        assert ("horizontalpodautoscalers" in running.watches.ages_seconds()) is is_outdated
+        (informs,) = [check for check in running.watches.checks() if check.name == "cache-age"]
+        assert (informs.problem() is not None) is is_outdated
 
 
 async def test_only_the_caches_of_a_namespace_count_for_it():
