@@ -94,18 +94,17 @@ def test_a_renewal_is_one_request():
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"kind": "Status", "status": "Success"}'])
-def test_a_leader_goes_on_after_a_response_that_is_no_lease(body):
+def test_a_leader_goes_on_after_a_response_that_is_not_a_lease(body):
     """Of a gateway: it does not say that the Lease has no holder."""
 
     async def scenario():
         candidate = Candidate(LeaseServer())
-        answered = candidate.connection._answered
         await virtual_time.passes(1)
-        candidate.connection._answered = lambda _: asyncio.sleep(0, body)
+        candidate.connection.other_json = body
         for _ in range(40):
             await virtual_time.passes(0.1)
             assert candidate.election.is_leader
-        candidate.connection._answered = answered
+        candidate.connection.other_json = None
         await virtual_time.passes(20)
         assert candidate.election.is_leader
         assert candidate.stopped_at_seconds == []

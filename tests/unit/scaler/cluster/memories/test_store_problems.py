@@ -159,7 +159,7 @@ async def test_a_server_that_refuses_all_is_sent_few_requests_and_each_memory_ge
 
 
 @pytest.mark.parametrize("method", ["get", "create", "replace"])
-async def test_a_response_that_is_no_memory_does_not_keep_it_from_being_stored_later(method):
+async def test_a_response_that_is_not_a_memory_does_not_keep_it_from_being_stored_later(method):
     """Of a gateway: the object has neither lost its name nor its version."""
     server = Server()
     store = over(server)

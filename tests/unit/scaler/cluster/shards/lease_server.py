@@ -38,6 +38,7 @@ class Connection:
     `refused`: the name of a Lease that must not be written, if any; `changed`: of one that another client is always faster
     to write. `listed_at_seconds` has the times of the LISTs. `hanging`: how many of the next requests never get a response. `loses_responses_to`:
     the part of a name of Leases whose writes arrive, and their responses do not. `sent` has the methods and names of its requests.
+    `other_json`: with what a gateway responds in place of the API server, after the request has arrived.
     """
 
     def __init__(self, server, seconds=0.0):
@@ -51,6 +52,7 @@ class Connection:
         self.loses_responses_to = ""
         self.listed_at_seconds = []
         self.sent = []
+        self.other_json = None
 
     async def get(self, path, params=None, *, accept=JSON):
         await self._travel(f"GET {path.rpartition('/')[2]}")
@@ -112,4 +114,4 @@ class Connection:
         if self.loses_responses or self.is_cut:
             raise Unavailable("connection reset")
         await virtual_time.passes(self.seconds)
-        return answer
+        return answer if self.other_json is None else self.other_json

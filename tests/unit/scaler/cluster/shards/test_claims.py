@@ -1,6 +1,5 @@
 """Claims of shards: when they are made, what they write, and what happens when one fails."""
 
-import asyncio
 import logging
 from itertools import pairwise
 
@@ -60,14 +59,14 @@ async def test_a_lease_that_has_changed_since_it_was_read_is_not_claimed():
 async def test_the_json_of_something_else_is_not_a_list_without_leases(body):
     """All shards would seem free."""
     connection = Connection(LeaseServer())
-    connection._answered = lambda _: asyncio.sleep(0, body)
+    connection.other_json = body
     with pytest.raises(msgspec.DecodeError, match="neither items nor a resourceVersion"):
         await shard_leases(connection).read()
 
 
-async def test_a_shard_is_not_claimed_by_a_response_that_is_no_lease():
+async def test_a_shard_is_not_claimed_by_a_response_that_is_not_a_lease():
     connection = Connection(LeaseServer())
-    connection._answered = lambda _: asyncio.sleep(0, b"{}")
+    connection.other_json = b"{}"
     with pytest.raises(msgspec.DecodeError, match="not a Lease"):
         await shard_leases(connection).claim(SHARD, None, "a", 0.0)
     found = Lease(metadata=ObjectMeta(name=NAME, resource_version="1"))
