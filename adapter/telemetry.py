@@ -144,7 +144,7 @@ CONFIGURATION_RELOADS = Counter(
 )
 CONFIGURATION_ACCEPTED = Gauge(
     "loadline_adapter_configuration_last_reload_successful",
-    "1 while the configuration file is the active one, 0 while it is refused.",
+    "1 while the configuration file is the active one, 0 while it is refused or cannot be read.",
 )
 
 

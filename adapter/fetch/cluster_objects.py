@@ -2,7 +2,7 @@
 
 They come from watch caches of their metadata, one for each resource that was ever requested, started by the first
 request. prometheus-adapter sends a LIST of whole objects for every request, at most five a second. Where the adapter may
-not list the whole cluster, it lists the namespace of the request, which equal requests share.
+not list the whole cluster, or the copy is outdated, it lists the namespace of the request, which equal requests share.
 """
 
 import asyncio
@@ -28,6 +28,7 @@ from wire.kube.cache import PAGE_SIZE, WatchCache
 from wire.kube.list_and_watch import OBJECTS_MAX, pages
 from wire.kube.mapping import Resource
 from wire.kube.metadata_only import METADATA_LIST, PartialObject
+from wire.kube.object_copy import COPY_AGE_SECONDS_MAX
 from wire.kube.requests import Watcher
 from wire.process.single_flight import SingleFlight
 from wire.process.text_bytes import text_bytes
@@ -42,7 +43,7 @@ _LABEL_BYTES = 120
 the copy, roughly. A client that invents namespaces and selectors cannot fill the memory."""
 
 LISTS_MAX = 10
-"""LISTs in flight at once where the cluster as a whole cannot be listed."""
+"""LISTs in flight at once where there is no copy, or an outdated one."""
 LIST_SECONDS = 60.0
 """How long such a LIST may take. No client waits for longer, and another one could have its place."""
 LIST_FRESH_SECONDS = 1.0
@@ -57,7 +58,14 @@ _Found = SizedCache[tuple["_Watched", str, Selector], tuple[int, Sequence[KubeOb
 class _Watched:
     """One resource's watch cache, and the results of selectors on it until a name or label changes."""
 
-    def __init__(self, client: Watcher, path: str, field_selector: str, found: _Found) -> None:
+    def __init__(
+        self,
+        client: Watcher,
+        path: str,
+        field_selector: str,
+        found: _Found,
+        monotonic: Callable[[], float],
+    ) -> None:
         self.cache = WatchCache(
             client,
             path,
@@ -66,11 +74,18 @@ class _Watched:
             metadata_only=True,
             on_change=self._changed,
             on_crash=telemetry.CRASHES.inc,
+            monotonic=monotonic,
         )
         self._index = LabelIndex(self.cache.list)
         # How often the objects of a namespace, or any ("") have changed; a result is valid for one of these numbers.
         self._changes: dict[str, int] = {}
         self._found = found
+
+    async def is_current(self) -> bool:
+        """Whether objects may be selected: the first request waits for the first LIST."""
+        if not self.cache.is_synced and not await _first_list(self.cache):
+            return False
+        return self.cache.age_seconds <= COPY_AGE_SECONDS_MAX
 
     def select(self, namespace: str, selector: Selector) -> Sequence[KubeObject]:
         changes = self._changes.get(namespace, 0)
@@ -117,6 +132,7 @@ class WatchedObjects:
         self._objects_max = objects_max
         self._mapping = mapping
         self._spawn = spawn
+        self._monotonic = monotonic
         self._found: _Found = SizedCache(
             bytes_max * 7 // 8, lambda key, kept: _found_bytes(*key[1:], kept[1])
         )
@@ -153,12 +169,14 @@ class WatchedObjects:
         watched = self._watched.get((discovered.path(), field_selector))
         if watched is None:
             watched = self._start(discovered, field_selector)
-        if not watched.cache.is_synced and not await _first_list(watched.cache):
-            return await self._shared_list(discovered, namespace, selector, field_selector)
-        return watched.select(namespace, selector)
+        if await watched.is_current():
+            return watched.select(namespace, selector)
+        return await self._shared_list(discovered, namespace, selector, field_selector)
 
     def _start(self, resource: Resource, field_selector: str) -> _Watched:
-        watched = _Watched(self._client, resource.path(), field_selector, self._found)
+        watched = _Watched(
+            self._client, resource.path(), field_selector, self._found, self._monotonic
+        )
         self._watched[resource.path(), field_selector] = watched
         name = f"{resource.name}.{resource.group}" if resource.group else resource.name
         age = telemetry.OBJECTS_AGE_SECONDS.labels(name, "Running" if field_selector else "")
@@ -169,7 +187,7 @@ class WatchedObjects:
     async def _shared_list(
         self, resource: Resource, namespace: str, selector: Selector, field_selector: str
     ) -> Sequence[KubeObject]:
-        """List only these objects: the cache is slow to fill, or the adapter may list this namespace but not the cluster."""
+        """List only these objects: the copy is slow to fill or outdated, or the adapter may list this namespace but not the cluster."""
         key = (resource.path(quote(namespace, safe="")), str(selector), field_selector)
         fresh = self._fresh_lists.get(key)
         if fresh is not None:

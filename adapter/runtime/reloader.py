@@ -20,6 +20,7 @@ from adapter.config import (
     unreadable,
 )
 from wire.process.followed_file import FollowedFile
+from wire.process.problem_log import ProblemLog
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +44,18 @@ class ConfigurationReloader:
         self._unusable: Configuration | None = None
         """A valid configuration that names a file which cannot be used yet."""
         self._requested = asyncio.Event()
+        self._rejection: str | None = None
+        self._unreadable = ProblemLog(
+            log,
+            failing="the last configuration stays active, because the file cannot be read",
+            recovered=f"{path} can be read again",
+        )
         self.generation = 0
-        self.problem: str | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """Why the file is not the active configuration; None if it is."""
+        return self._unreadable.problem or self._rejection
 
     async def start(self) -> None:
         """Activate the first configuration; raises `ConfigError`."""
@@ -72,6 +83,8 @@ class ConfigurationReloader:
 
     async def _check(self) -> None:
         content = self._file.read()
+        self._unreadable.set(self._file.problem)
+        self._report()
         changed = content != self._content
         # Another file that the configuration names, such as a token, may have been fixed.
         if not changed and not self._unusable:
@@ -104,20 +117,22 @@ class ConfigurationReloader:
             raise ConfigError(str(self._path), [problem])
         return await asyncio.to_thread(decode, content, file=self._path)
 
+    def _report(self) -> None:
+        telemetry.CONFIGURATION_ACCEPTED.set(self.problem is None)
+
     def _rejected(self, error: ConfigError) -> None:
         """Logged once for each reason."""
-        if str(error) == self.problem:
+        if str(error) == self._rejection:
             return
-        self.problem = str(error)
+        self._rejection = str(error)
         telemetry.CONFIGURATION_RELOADS.labels("refused").inc()
-        telemetry.CONFIGURATION_ACCEPTED.set(0)
+        self._report()
         log.error("the previous configuration stays active: %s", error)
 
     def _activated(self, configuration: Configuration) -> None:
         self.generation += 1
-        self.problem = None
-        self._unusable = None
+        self._rejection = self._unusable = None
         telemetry.CONFIGURATION_GENERATION.set(self.generation)
-        telemetry.CONFIGURATION_ACCEPTED.set(1)
+        self._report()
         for warning in configuration.warnings:
             log.warning("%s: %s", self._path, warning)

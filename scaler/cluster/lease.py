@@ -7,6 +7,7 @@ import contextlib
 import datetime
 import math
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
 
@@ -14,6 +15,8 @@ from wire.api.meta import ObjectMeta
 
 # The clocks of two replicas are compared with each renewal. After that time the other one does not exist any more.
 COMPARISON_SECONDS_MAX = 300.0
+
+LEASE: Final = "Lease"
 
 # The shortest time that a request for a Lease gets.
 REQUEST_SECONDS_MIN = 1.0
@@ -51,7 +54,7 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A `coordination.k8s.io/v1` Lease."""
 
     api_version: str = "coordination.k8s.io/v1"
-    kind: str = "Lease"
+    kind: str = LEASE
     metadata: ObjectMeta = ObjectMeta()
     spec: LeaseSpec = LeaseSpec()
 

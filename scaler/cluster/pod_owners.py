@@ -23,10 +23,9 @@ from scaler.cluster.owner_shares import (
 from wire.kube.cache import WatchCache
 from wire.kube.mapper import AmbiguousError, NoMatchError, RestMapper
 from wire.kube.mapping import Resource
+from wire.kube.object_copy import COPY_AGE_SECONDS_MAX
 from wire.kube.requests import Watcher
 
-# kube-apiserver confirms a watch about once a minute. By owners that are older nothing is computed.
-AGE_SECONDS_MAX: Final = 360.0
 # How long a reconcile waits for the first LIST of a kind.
 FIRST_LIST_SECONDS: Final = 5.0
 # Between two looks for watches that no autoscaler needs any more.
@@ -159,8 +158,8 @@ class PodOwners:
                 f"{cache.path} has not been listed yet: {reason}. The scaler needs permission to list and watch it:"
                 " set rbac.podOwners in its chart"
             )
-        if cache.age_seconds > AGE_SECONDS_MAX:
-            return f"{cache.path} was last confirmed by the API server more than {AGE_SECONDS_MAX / 60:g} minutes ago"
+        if cache.age_seconds > COPY_AGE_SECONDS_MAX:
+            return f"{cache.path} was last confirmed by the API server more than {COPY_AGE_SECONDS_MAX / 60:g} minutes ago"
         found = cache.get(namespace if resource.namespaced else "", reference.name)
         if found is None or found.metadata.uid != reference.uid:
             return f"there is no {reference.kind} {reference.name} with the uid {reference.uid}, which controls a pod"

@@ -13,7 +13,7 @@ import msgspec
 
 from scaler.algorithm.decision import Decision, Rescaled, RescaleFailed
 from scaler.cluster.failed_requests import worded
-from scaler.cluster.target_scale import TargetScale
+from scaler.cluster.target_scale import SCALE, TargetScale
 from wire.api import kube_json
 from wire.api.status import NotSent, StatusError, Unavailable
 from wire.kube.requests import BeforeEach, Reader, Writer
@@ -40,7 +40,7 @@ class _Scale(msgspec.Struct, frozen=True, rename="camel"):
     metadata: _Metadata
     spec: _Spec
     api_version: str
-    kind: str = "Scale"
+    kind: str = SCALE
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -140,10 +140,16 @@ def _body(scale: TargetScale, replicas: int) -> bytes:
 
 
 async def _refreshed(kube: Reader, scale: TargetScale) -> TargetScale:
-    """The newest resourceVersion for the next attempt; if it cannot be read, that attempt conflicts again."""
+    """The newest resourceVersion for the next attempt; if it cannot be read, that attempt conflicts again.
+
+    So it does without one: a write without a resourceVersion would succeed whatever another client has written.
+    """
     try:
-        read = kube_json.decode(await kube.get(scale.path), _Version)
+        body = kube_json.of_kind(await kube.get(scale.path), SCALE)
+        read = kube_json.decode(body, _Version).metadata
     except (StatusError, Unavailable, msgspec.DecodeError):
         return scale
-    view = msgspec.structs.replace(scale.view, resource_version=read.metadata.resource_version)
-    return msgspec.structs.replace(scale, uid=read.metadata.uid, view=view, is_copy=False)
+    if not read.resource_version:
+        return scale
+    view = msgspec.structs.replace(scale.view, resource_version=read.resource_version)
+    return msgspec.structs.replace(scale, uid=read.uid, view=view, is_copy=False)

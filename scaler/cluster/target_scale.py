@@ -23,6 +23,7 @@ from wire.kube.mapping import GroupVersionResource
 from wire.kube.requests import Reader
 
 AUTOSCALING_V1: Final = "autoscaling/v1"
+SCALE: Final = "Scale"
 
 Read = Callable[[str], Awaitable["TargetScale"]]
 """The Scale at a path. Raises `StatusError`, `Unavailable`, `msgspec.DecodeError` and `ValueError`."""
@@ -163,7 +164,7 @@ def scale_path(resource: GroupVersionResource, namespace: str, name: str) -> str
 
 def decoded_scale(path: str, body: bytes) -> TargetScale:
     """Raises `msgspec.DecodeError`, and `ValueError` for a selector that client-go's scale client does not take."""
-    return viewed(path, kube_json.decode(body, Scale))
+    return viewed(path, kube_json.decode(kube_json.of_kind(body, SCALE), Scale))
 
 
 def viewed(path: str, scale: Scale) -> TargetScale:

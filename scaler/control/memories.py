@@ -33,6 +33,7 @@ from scaler.cluster.memories.scaling_memory import StoredHistory
 from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.status import stored_memory
 from scaler.control.record import KeptMemory, Record
+from wire.api import kube_json
 from wire.kube.requests import Reader
 
 # Below that, a clock is being slewed, or was read a moment later than the other one.
@@ -180,7 +181,8 @@ class Memories:
             if listed is not None:
                 return listed
             path = self._kind.object(autoscaler.metadata.namespace, autoscaler.metadata.name)
-            return stored_memory(await self._kube.get(path))
+            body = await self._kube.get(path)
+            return stored_memory(kube_json.of_kind(body, self._kind.kind))
         return self._stored_by_hpa(autoscaler)
 
     def _stored_by_hpa(self, autoscaler: Autoscaler) -> StoredMemory | None:

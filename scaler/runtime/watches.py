@@ -17,13 +17,9 @@ from scaler.cluster.schedules.calendars import WatchedCalendars
 from scaler.cluster.shards.held_shards import HeldShards
 from wire.api.duration import format_duration
 from wire.kube.cache import WatchCache
-from wire.kube.object_copy import OnChange
+from wire.kube.object_copy import COPY_AGE_SECONDS_MAX, OnChange
 from wire.kube.requests import Watcher
 from wire.serving.health import Check
-
-# A healthy cache is confirmed by a bookmark every minute, and at the latest when its watch ends, after five
-# minutes. By objects older than this nothing is scaled down.
-AGE_SECONDS_MAX = 360.0
 
 # How long calendars are waited for at startup. Until they are listed, autoscalers that refer to them do not scale down.
 CALENDARS_SECONDS = 5.0
@@ -207,9 +203,11 @@ class Watches:
         )
 
     def ages_seconds(self) -> dict[str, float]:
-        """The age of the oldest cache by resource (`pods`); without those that were never listed."""
+        """The age of the oldest cache by resource (`pods`); without those that were never listed, and HPAs that may not be listed."""
         ages: dict[str, float] = {}
-        for cache in filter(lambda cache: cache.is_synced, self.caches):
+        for cache in self.caches:
+            if not self._is_expected(cache):
+                continue
             resource = cache.path.rpartition("/")[2]
             ages[resource] = max(cache.age_seconds, ages.get(resource, 0.0))
         return ages
@@ -244,12 +242,16 @@ class Watches:
 
     def _outdated(self, caches: Iterable[AnyCache]) -> str | None:
         for cache in caches:
-            if cache.is_synced and cache.age_seconds > AGE_SECONDS_MAX:
+            if cache.age_seconds > COPY_AGE_SECONDS_MAX and self._is_expected(cache):
                 resource = cache.path.rpartition("/")[2]
                 # In whole minutes, so that a condition changes seldom.
                 age = format_duration(cache.age_seconds // 60 * 60)
                 return f"the cached {resource} were last confirmed by the API server {age} ago"
         return None
+
+    def _is_expected(self, cache: AnyCache) -> bool:
+        """Whether it should be up to date. HPAs that may not be listed any more are as those that never could be: `synced`."""
+        return cache.is_synced and not (cache.is_last_refused and cache in self._hpas)
 
     def _changed(self, old: Autoscaler | None, new: Autoscaler | None) -> None:
         if new is not None:

@@ -41,7 +41,17 @@ class FakeKube:
         """The resourceVersions at these paths; a PUT with another one conflicts."""
 
     def serve(self, path: str, document: object) -> None:
-        """Respond to GETs of this path with a document."""
+        """Respond to GETs of this path with a document; Scales and LoadAutoscalers have their kind."""
+        *_, resource, name = path.split("/")
+        kind = (
+            "Scale"
+            if name == "scale"
+            else "LoadAutoscaler"
+            if resource == "loadautoscalers"
+            else ""
+        )
+        if kind and isinstance(document, dict):
+            document = {"kind": kind, **document}
         self.answers[path] = json.dumps(document).encode()
 
     async def get(

@@ -108,7 +108,7 @@ def _refused_events(run: Run) -> float:
 
 
 def _lease_requests(run: Run) -> float:
-    """Per attempt two of each replica for a Lease; with shards for two, a LIST, and a few for each shard that moves."""
+    """Per attempt one to four of each replica for a Lease; with shards for two, a LIST, and a few for each shard that moves."""
     scenario = run.scenario
     attempts = 2.5 * len(scenario.replicas) * scenario.end / scenario.retry_seconds
     moves = len(scenario.replicas) + len(run.journal.lives) + 2 * len(run.faults)

@@ -27,6 +27,11 @@ from wire.api.readable_json import readable
 
 T = TypeVar("T")
 
+
+class _Typed(msgspec.Struct, frozen=True):
+    kind: str = ""
+
+
 _OR_NUMBER: Final = {"or": "number"}
 TextOfNumber = Annotated[str, msgspec.Meta(extra=_OR_NUMBER)]
 """Text that may be written as a JSON number, as Go's Quantity."""
@@ -44,6 +49,17 @@ def decode(body: bytes | msgspec.Raw, as_type: type[T]) -> T:
         return _decoded(readable(bytes(body)), as_type)
     except (UnicodeDecodeError, RecursionError) as error:
         raise msgspec.DecodeError(str(error)) from error
+
+
+def of_kind(body: bytes, kind: str) -> bytes:
+    """The body, if it is one object of that kind. Raises `msgspec.DecodeError`.
+
+    What is left out is read as its default, so the JSON of something else that responds would be taken for an empty object.
+    """
+    found = decode(body, _Typed).kind
+    if found != kind:
+        raise msgspec.DecodeError(f"the response is not a {kind}: its kind is {found!r}")
+    return body
 
 
 def _decoded(body: bytes | msgspec.Raw, as_type: type[T]) -> T:

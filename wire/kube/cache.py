@@ -180,7 +180,7 @@ class WatchCache(ListProgress, Generic[T]):
                     # As client-go: what the server refuses once it may refuse whenever it is sent this version.
                     self._resource_version = ""
                 if isinstance(error, StatusError) and error.code == 403:
-                    self._listed_or_refused.set()
+                    self._list_refused()
                 self._problem.set(str(error) or type(error).__name__)
             except Unavailable as error:
                 self._was_interrupted = True

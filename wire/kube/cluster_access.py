@@ -14,6 +14,11 @@ class ConnectionConfigError(Exception):
     """The configuration does not say how to reach the API server; the message names the file and the problem."""
 
 
+def empty_token(file: Path) -> str:
+    """Without a token, requests would be those of an anonymous client. Upstream: `fileTokenSource` of client-go."""
+    return f"{file} is empty: it must have a token"
+
+
 class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
     """What a kubeconfig or a service account says at one moment."""
 
@@ -64,10 +69,12 @@ class ServiceAccount:
             raise ConnectionConfigError(
                 f"cannot read {token_file}: {error.strerror}. Is automountServiceAccountToken off?"
             ) from error
+        if not token:
+            raise ConnectionConfigError(empty_token(token_file))
         namespace = self._folder / "namespace"
         return ClusterAccess(
             server=f"https://{host}:{port}",
-            authorization=f"Bearer {token}" if token else None,
+            authorization=f"Bearer {token}",
             ca_file=str(self._folder / "ca.crt"),
             namespace=namespace.read_text().strip() if namespace.is_file() else "",
         )

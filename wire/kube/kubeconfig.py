@@ -16,11 +16,12 @@ not otherwise: in a pod a service account is three files, which need no library.
 
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from wire.kube.chosen_context import ChosenContext, chosen_context, entry
-from wire.kube.cluster_access import ClusterAccess, ConnectionConfigError
+from wire.kube.cluster_access import ClusterAccess, ConnectionConfigError, empty_token
 from wire.kube.exec_plugin import ExecPlugin
 from wire.kube.kubeconfig_files import Document, merged
 from wire.process.proxy import usable_proxy
@@ -75,11 +76,16 @@ class Kubeconfig:
             await self._load(_document(self._cluster, user)).load_and_set(loaded)
         except Exception as error:
             raise ConnectionConfigError(f"kubeconfig {self._paths}: {error}") from error
-        authorization = loaded.api_key.get("BearerToken")
+        # A token file ends with a newline, which is not allowed in a header.
+        authorization = loaded.api_key.get("BearerToken", "").strip()
+        token_file = user.get("tokenFile")
+        if token_file and authorization in ("", "Bearer"):
+            raise ConnectionConfigError(
+                f"kubeconfig {self._paths}: {empty_token(Path(token_file))}"
+            )
         return ClusterAccess(
             server=loaded.host or "",
-            # A token file ends with a newline, which is not allowed in a header.
-            authorization=authorization.strip() if authorization else None,
+            authorization=authorization or None,
             ca_file=loaded.ssl_ca_cert,
             client_certificate_file=loaded.cert_file,
             client_key_file=loaded.key_file,

@@ -15,6 +15,7 @@ class ListProgress:
         self._synced = asyncio.Event()
         self._listed_or_refused = asyncio.Event()
         self._attempted = asyncio.Event()
+        self._is_last_refused = False
         self._requested = 0
         self._complete = 0
         self._completed = asyncio.Event()
@@ -30,6 +31,11 @@ class ListProgress:
     def is_refused(self) -> bool:
         """Whether there was no LIST yet, because the client may not list."""
         return self._listed_or_refused.is_set() and not self.is_synced
+
+    @property
+    def is_last_refused(self) -> bool:
+        """Whether the client may not list any more, or never could: a LIST was refused, and none was complete since."""
+        return self._is_last_refused
 
     async def synced(self) -> None:
         """Wait for the first LIST."""
@@ -82,8 +88,13 @@ class ListProgress:
         self._wakes.clear()
         await first_of(sleeping(), self._wakes.wait())
 
+    def _list_refused(self) -> None:
+        self._is_last_refused = True
+        self._listed_or_refused.set()
+
     def _list_ended(self, requested: int) -> None:
         """`requested`: how many LISTs had been requested when it began."""
+        self._is_last_refused = False
         self._complete = requested
         self._completed.set()
         self._completed = asyncio.Event()

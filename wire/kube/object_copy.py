@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterator
-from typing import Generic
+from typing import Final, Generic
 
 import msgspec
 
@@ -12,6 +12,10 @@ from wire.kube.object_reading import Part, T, metadata_of
 OnChange = Callable[[T | None, T | None], None]
 Named = dict[str, dict[str, T]]
 """Objects by namespace and name."""
+
+COPY_AGE_SECONDS_MAX: Final = 360.0
+"""A healthy copy is confirmed by a bookmark every minute, and at the latest when its watch ends, after five minutes. By one that
+is older nothing is scaled down."""
 
 log = logging.getLogger(__name__)
 

@@ -108,6 +108,7 @@ class FileCredentials:
 
     def __init__(self, access: PrometheusOptions) -> None:
         self._token = _file(access.token_file)
+        self._last_token = ""
         self._password = _file(access.password_file)
         self._username = access.username
         self._address = PrometheusURL.of(access.url)
@@ -131,7 +132,7 @@ class FileCredentials:
         """
         # Also if it is not sent, so that a file that cannot be read is an error. Tokens written by hand end with a newline,
         # which is not allowed in a header.
-        token = self._token.read().decode().strip() if self._token else ""
+        token = self._newest_token()
         in_url = self._address.user or self._address.password
         if in_url and not self._username:
             return self._basic(self._address.user, self._address.password)
@@ -140,6 +141,12 @@ class FileCredentials:
         if self._username:
             return self._basic(self._username, "")
         return {}
+
+    def _newest_token(self) -> str:
+        """That before while the file is empty, as when it is written. Upstream: the cache of client-go's `fileTokenSource`."""
+        token = self._token.read().decode().strip() if self._token else ""
+        self._last_token = token or self._last_token
+        return self._last_token
 
     async def renew(self) -> None:
         """The files are the newest ones already."""

@@ -117,7 +117,7 @@ class _Written(msgspec.Struct, frozen=True):
 
 def metadata_of(body: bytes) -> ObjectMeta:
     """Of an object as it was written or read. Raises `msgspec.DecodeError`."""
-    return kube_json.decode(body, _Written).metadata
+    return kube_json.decode(kube_json.of_kind(body, KIND), _Written).metadata
 
 
 def object_names(namespace: str) -> Iterator[str]:

@@ -20,9 +20,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Final, Protocol
 
-import msgspec
-
-from scaler.cluster.leader_election import LeaderElection
+from scaler.cluster.leader_election import FAILURES, LeaderElection
 from scaler.cluster.lease import Lease, LeaseTimes, ObservedLease
 from scaler.cluster.shards.assignment import SHARDS, shard_of, shards_of
 from scaler.cluster.shards.shard_leases import (
@@ -33,15 +31,13 @@ from scaler.cluster.shards.shard_leases import (
     member_name,
     term_of,
 )
-from wire.api.status import StatusError, Unavailable
+from wire.api.status import StatusError
 from wire.kube.requests import Writer
 from wire.process.first_of import first_of
 from wire.process.problem_log import ProblemLog
 
 # The identity with which all members together hold the Lease of the leader, so that no replica without shards leads.
 SHARED_IDENTITY: Final = "shards"
-
-FAILURES = (StatusError, Unavailable, TimeoutError, msgspec.DecodeError)
 
 log = logging.getLogger(__name__)
 

@@ -10,20 +10,17 @@ from typing import Final
 
 import msgspec
 
-from scaler.cluster.lease import Lease, LeaseSpec, micro_time, released
+from scaler.cluster.lease import LEASE, Lease, LeaseSpec, micro_time, released
 from scaler.cluster.shards.assignment import SHARDS
 from wire.api import kube_json
 from wire.api.meta import ObjectMeta
+from wire.kube.list_and_watch import list_page
 from wire.kube.requests import Writer
 
 # As many members as shards: another one would not own any.
 MEMBERS_MAX: Final = SHARDS
 # So many Leases are written at once.
 WRITES_MAX: Final = 8
-
-
-class _LeaseList(msgspec.Struct, frozen=True):
-    items: tuple[Lease, ...] = ()
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -63,8 +60,9 @@ class ShardLeases:
     async def read(self) -> Snapshot:
         """One LIST, so that all of them are of the same moment."""
         async with asyncio.timeout(self._timeout_seconds):
-            found = kube_json.decode(await self._client.get(self._folder), _LeaseList)
-        named = {each.metadata.name: each for each in found.items}
+            page = list_page(await self._client.get(self._folder))
+        found = (kube_json.decode(each, Lease) for each in page.items)
+        named = {each.metadata.name: each for each in found}
         return Snapshot(
             members={
                 number: named[name] for name, number in self._members.items() if name in named
@@ -100,13 +98,17 @@ class ShardLeases:
     async def _created(self, lease: Lease) -> Lease:
         async with self._writes, asyncio.timeout(self._timeout_seconds):
             body = await self._client.create(self._folder, msgspec.json.encode(lease))
-        return kube_json.decode(body, Lease)
+        return _decoded(body)
 
     async def _replaced(self, found: Lease, spec: LeaseSpec) -> Lease:
         path = f"{self._folder}/{found.metadata.name}"
         body = msgspec.json.encode(msgspec.structs.replace(found, spec=spec))
         async with self._writes, asyncio.timeout(self._timeout_seconds):
-            return kube_json.decode(await self._client.replace(path, body), Lease)
+            return _decoded(await self._client.replace(path, body))
+
+
+def _decoded(body: bytes) -> Lease:
+    return kube_json.decode(kube_json.of_kind(body, LEASE), Lease)
 
 
 def member_name(name: str, number: int) -> str:

@@ -75,7 +75,12 @@ class Server:
         metadata = {"uid": "target", "name": "web", "resourceVersion": "1"}
         status = {"replicas": self.replicas, "selector": "app=web"}
         return json.dumps(
-            {"metadata": metadata, "spec": {"replicas": self.replicas}, "status": status}
+            {
+                "kind": "Scale",
+                "metadata": metadata,
+                "spec": {"replicas": self.replicas},
+                "status": status,
+            }
         ).encode()
 
 

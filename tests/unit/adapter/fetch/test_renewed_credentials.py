@@ -83,6 +83,19 @@ async def test_after_a_refusal_the_plugin_does_not_run_again_for_each_query(clie
     assert tokens(guarded) == ["token-0", "token-1", "token-1", "token-1"]
 
 
+async def test_while_its_file_is_empty_the_token_before_is_sent(guarded, tmp_path):
+    """As while it is written."""
+    file = tmp_path / "token"
+    backend = Backend(url=guarded.url, token_file=file)
+    client = PrometheusClient(backend, FileCredentials(backend))
+    for content in ("token-0", "", "\n", "token-1"):
+        file.write_text(content)
+        guarded.accepted = content.strip() or "token-0"
+        await client.evaluate(PLAN)
+    await client.close()
+    assert tokens(guarded) == ["token-0", "token-0", "token-0", "token-1"]
+
+
 async def test_a_token_of_a_file_is_sent_once(guarded, tmp_path):
     (tmp_path / "token").write_text("revoked")
     backend = Backend(url=guarded.url, token_file=tmp_path / "token")

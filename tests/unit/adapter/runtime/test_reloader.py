@@ -97,6 +97,30 @@ async def test_a_bad_file_is_reported_and_the_fixed_one_becomes_active(reloader,
     assert reloader.activated.queries == ["one", "two"]
 
 
+def is_last_reload_successful():
+    return bool(REGISTRY.get_sample_value("loadline_adapter_configuration_last_reload_successful"))
+
+
+@pytest.mark.parametrize("content", [ONE, BAD], ids=["accepted", "rejected"])
+async def test_a_file_that_cannot_be_read_is_reported_until_it_can_be(
+    reloader, file, content, caplog
+):
+    """The configuration stays active; a program that is started now would fail."""
+    if content == BAD:
+        swap(file, BAD)
+        await until(lambda: reloader.problem)
+    rejection = reloader.problem
+    (file.parent / "..data").rename(file.parent / "elsewhere")
+    await until(lambda: reloader.problem != rejection)
+    assert "No such file" in reloader.problem
+    assert not is_last_reload_successful()
+    (file.parent / "elsewhere").rename(file.parent / "..data")
+    await until(lambda: reloader.problem == rejection)
+    assert is_last_reload_successful() == (content == ONE)
+    assert caplog.text.count("No such file") == 1
+    assert (reloader.generation, reloader.activated.queries) == (1, ["one"])
+
+
 async def test_reloads_are_counted_by_their_outcome(reloader, file):
     def counted(outcome):
         name = "loadline_adapter_configuration_reloads_total"

@@ -10,6 +10,7 @@ from tests.unit.kubectl_loadline.commands.test_why import SCALER
 from tests.unit.scaler.control.world import SPEC
 
 SCALE = {
+    "kind": "Scale",
     "metadata": {"name": "web", "namespace": "shop"},
     "spec": {"replicas": 3},
     "status": {"replicas": 3, "selector": "app=web"},

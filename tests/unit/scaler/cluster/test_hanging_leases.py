@@ -1,6 +1,7 @@
 """One request for a Lease that gets no response, on a connection that hangs, does not cost the leadership."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -14,9 +15,9 @@ from tests.unit.scaler.cluster.shards.sharing_replicas import Replica, assert_sh
 class Candidate:
     """It records when it stops to lead."""
 
-    def __init__(self, server, times=None):
+    def __init__(self, server, times=None, seconds=0.005):
         loop = asyncio.get_running_loop()
-        self.connection = Connection(server, seconds=0.005)
+        self.connection = Connection(server, seconds=seconds)
         self.stopped_at_seconds = []
         self.election = LeaderElection(
             self.connection, namespace="n", name="scaler", identity="a", times=times,
@@ -35,7 +36,7 @@ class Candidate:
         await asyncio.gather(self.task, return_exceptions=True)
 
 
-@pytest.mark.parametrize("after_seconds", [0.5, 0.007], ids=["its GET", "its PUT"])
+@pytest.mark.parametrize("is_changed", [False, True], ids=["its PUT", "its GET after a conflict"])
 @pytest.mark.parametrize(
     "times",
     [
@@ -45,14 +46,66 @@ class Candidate:
     ],
     ids=lambda times: f"{times.renew_deadline_seconds:g} s",
 )
-def test_a_leader_goes_on_after_one_request_that_hangs(after_seconds, times):
+def test_a_leader_goes_on_after_one_request_that_hangs(is_changed, times):
     async def scenario():
-        candidate = Candidate(LeaseServer(), times)
-        # Each renewal is a GET and a PUT, of 10 ms each.
-        await virtual_time.passes(times.retry_seconds + 0.02 + after_seconds)
+        server = LeaseServer()
+        candidate = Candidate(server, times)
+        # The Lease is acquired by two requests of 10 ms each, and renewed by one.
+        await virtual_time.passes(0.02 + times.retry_seconds / 2)
+        if is_changed:
+            server.store(json.loads(json.dumps(server.leases["scaler"])))
+            await virtual_time.passes(times.retry_seconds / 2 + 0.007)
         candidate.connection.hanging = 1
         await virtual_time.passes(2 * times.renew_deadline_seconds)
         assert candidate.connection.hanging == 0
+        assert candidate.election.is_leader
+        assert candidate.stopped_at_seconds == []
+        await candidate.stop()
+
+    virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize("latency_seconds", [1, 2, 3, 3.9])
+def test_a_leader_keeps_its_lease_while_each_request_takes_seconds(latency_seconds):
+    async def scenario():
+        server = LeaseServer()
+        candidate = Candidate(server, seconds=latency_seconds / 2)
+        await virtual_time.passes(2 * latency_seconds)
+        for _ in range(600):
+            await virtual_time.passes(0.2)
+            assert candidate.election.is_leader
+        assert candidate.stopped_at_seconds == []
+        await candidate.stop()
+
+    virtual_time.run(scenario())
+
+
+def test_a_renewal_is_one_request():
+    async def scenario():
+        server = LeaseServer()
+        candidate = Candidate(server)
+        await virtual_time.passes(1)
+        candidate.connection.sent.clear()
+        await virtual_time.passes(10)
+        assert candidate.connection.sent == ["PUT scaler"] * 5
+        await candidate.stop()
+
+    virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"kind": "Status", "status": "Success"}'])
+def test_a_leader_goes_on_after_a_response_that_is_not_a_lease(body):
+    """Of a gateway: it does not say that the Lease has no holder."""
+
+    async def scenario():
+        candidate = Candidate(LeaseServer())
+        await virtual_time.passes(1)
+        candidate.connection.other_json = body
+        for _ in range(40):
+            await virtual_time.passes(0.1)
+            assert candidate.election.is_leader
+        candidate.connection.other_json = None
+        await virtual_time.passes(20)
         assert candidate.election.is_leader
         assert candidate.stopped_at_seconds == []
         await candidate.stop()

@@ -61,7 +61,8 @@ class Client:
     async def replace(self, path: str, body: bytes) -> bytes:
         self.reach()
         sent = msgspec.json.decode(body, type=Lease)
-        if sent.metadata.resource_version != str(self.leases.version):
+        # Also if it was deleted, because a sent uid must be that of the existing object.
+        if self.leases.lease is None or sent.metadata.resource_version != str(self.leases.version):
             raise StatusError("changed", code=409, reason="Conflict")
         return self.leases.store(body)
 

@@ -10,9 +10,10 @@ from scaler.algorithm.observed import OwnerReference, PodMetadata, PodStatus
 from scaler.algorithm.observed import Pod as TargetPod
 from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.owner_shares import NAMESPACE_RESOURCES_MAX, RESOURCES_MAX, UNUSED_SECONDS
-from scaler.cluster.pod_owners import AGE_SECONDS_MAX, PodOwners
+from scaler.cluster.pod_owners import PodOwners
 from tests.fakes.scaler import FakeMapper, resource
 from wire.api.status import StatusError
+from wire.kube.object_copy import COPY_AGE_SECONDS_MAX
 
 REPLICA_SETS = "/apis/apps/v1/replicasets"
 UNITS = "/apis/example.com/v1/units"
@@ -206,7 +207,7 @@ async def test_owners_that_were_not_confirmed_for_long_are_a_problem(world):
     world.server.objects[REPLICA_SETS] = [item("web-a", WEB)]
     one = pod("web-a-1", reference("ReplicaSet", "web-a"))
     assert (await world.of(one)).problem == ""
-    world.seconds += AGE_SECONDS_MAX + 1
+    world.seconds += COPY_AGE_SECONDS_MAX + 1
     assert (await world.of(one)).problem == (
         f"{REPLICA_SETS} was last confirmed by the API server more than 6 minutes ago"
     )

@@ -121,6 +121,24 @@ def test_a_copy_is_the_basis_of_a_write_only_if_nothing_else_is_written_first(
     assert may_write_copy(decision) is may_write
 
 
+@pytest.mark.parametrize(
+    "newest",
+    [
+        pytest.param({"metadata": {}}, id="without a version"),
+        pytest.param({"kind": "Status", "metadata": {"resourceVersion": "8"}}, id="another kind"),
+        pytest.param({"kind": ""}, id="other JSON"),
+    ],
+)
+async def test_after_a_conflict_a_scale_is_written_only_with_the_version_of_a_scale(newest):
+    """Without one, it would be written whatever another client has written, perhaps to another target of that name."""
+    kube = FakeKube()
+    kube.serve(PATH, newest)
+    kube.put_answers = [conflict("modified")] * 9
+    assert await rescale_to_3(kube) == RescaleFailed("modified", may_be_applied=True)
+    sent = {(each["metadata"]["uid"], each["metadata"]["resourceVersion"]) for _, each in kube.put}
+    assert sent == {("u1", "7")}
+
+
 async def test_after_the_fifth_conflict_it_gives_up():
     kube = FakeKube()
     kube.serve(PATH, {"metadata": {"resourceVersion": "8"}})

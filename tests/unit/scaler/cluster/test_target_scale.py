@@ -149,6 +149,22 @@ GENERIC = StatusError("404 page not found", code=404, reason="NotFound", generic
             False,
             id="no JSON",
         ),
+        pytest.param(
+            scaled(),
+            b'{"message": "ok"}',
+            "the scale of deployments 'web' is malformed: the response is not a Scale: its kind is ''",
+            "failed to query scale subresource for Deployment/shop/web",
+            False,
+            id="other JSON",
+        ),
+        pytest.param(
+            scaled(),
+            b'{"kind": "Status", "apiVersion": "v1", "status": "Success"}',
+            "the scale of deployments 'web' is malformed: the response is not a Scale: its kind is 'Status'",
+            "failed to query scale subresource for Deployment/shop/web",
+            False,
+            id="another kind",
+        ),
     ],
 )
 async def test_a_missing_scale_is_reported_in_upstreams_words(
@@ -161,6 +177,14 @@ async def test_a_missing_scale_is_reported_in_upstreams_words(
     assert isinstance(found, ScaleUnavailable)
     assert found.message.startswith(message)
     assert (found.context, found.spec_error) == (context, spec_error)
+
+
+async def test_a_scale_without_a_spec_has_zero_replicas_as_upstream():
+    kube = FakeKube()
+    kube.serve(PATH, {})
+    found = await read_scale(kube, FakeMapper(DEPLOYMENTS), scaled())
+    assert isinstance(found, TargetScale)
+    assert found.view.spec_replicas == 0
 
 
 async def test_a_name_cannot_leave_its_place_in_the_path():

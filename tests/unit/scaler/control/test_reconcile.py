@@ -144,6 +144,14 @@ async def test_nothing_is_scaled_while_the_history_cannot_be_read():
 
 
 @pytest.mark.deviation("gauge-removed")
+async def test_nothing_is_scaled_or_stored_while_something_else_responds_in_place_of_the_history():
+    """An empty object would be an empty history, and the next status would replace the one that is stored."""
+    world = World(ExternalValues((10_000,)))
+    world.kube.answers[LOAD_AUTOSCALERS.object("shop", "web")] = b'{"message": "ok"}'
+    await world.reconcile()
+    assert world.kube.put == []
+
+
 async def test_the_memory_of_a_deleted_autoscaler_is_dropped():
     world = World()
     await world.reconcile()

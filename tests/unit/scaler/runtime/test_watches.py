@@ -9,8 +9,9 @@ import pytest
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
 from scaler.cluster.telemetry import Telemetry
-from scaler.runtime.watches import AGE_SECONDS_MAX, Watches
+from scaler.runtime.watches import Watches
 from wire.api.status import StatusError, Unavailable
+from wire.kube.object_copy import COPY_AGE_SECONDS_MAX
 from wire.kube.requests import OnAccepted
 
 EMPTY = b'{"metadata": {"resourceVersion": "1"}, "items": []}'
@@ -32,6 +33,8 @@ class SilentServer:
 
     def __init__(self, hpas: bytes | Exception | None = EMPTY) -> None:
         self._hpas = hpas
+        self.ended = {True: asyncio.Event(), False: asyncio.Event()}
+        """The watch of the HPAs, and all others."""
 
     async def get(
         self, path: str, params: Mapping[str, str] | None = None, *, accept: str = ""
@@ -53,7 +56,7 @@ class SilentServer:
         timeout_seconds: float = 0,
         on_accepted: OnAccepted = lambda: None,
     ) -> AsyncGenerator[bytes, None]:
-        await asyncio.Event().wait()
+        await self.ended[path == HPAS].wait()
         yield b""
 
 
@@ -104,7 +107,7 @@ async def test_nothing_is_scaled_blind_to_hpas_unless_they_may_not_be_listed(hpa
 async def test_a_cache_that_is_not_confirmed_for_long_is_reported_and_outdated():
     async with RunningWatches(SilentServer()) as running:
         await running.watches.synced()
-        running.now_seconds += AGE_SECONDS_MAX
+        running.now_seconds += COPY_AGE_SECONDS_MAX
         assert running.watches.outdated("shop") is None
         running.now_seconds += 60
         assert running.watches.ages_seconds() == {
@@ -127,10 +130,43 @@ async def test_hpas_that_may_not_be_listed_are_not_outdated():
         assert "horizontalpodautoscalers" not in running.watches.ages_seconds()
 
 
+def revoked(server: SilentServer, error: Exception) -> None:
+    """From now on, the LISTs of HPAs fail with that."""
+    server._hpas = error
+    server.ended[True].set()
+
+
+@pytest.mark.parametrize(
+    ("error", "is_outdated"),
+    [
+        pytest.param(FORBIDDEN, False, id="403"),
+        pytest.param(Unavailable("connection refused"), True, id="unavailable"),
+        pytest.param(StatusError("busy", code=503, reason="ServiceUnavailable"), True, id="503"),
+    ],
+)
+async def test_hpas_that_may_not_be_listed_any_more_are_not_outdated(error, is_outdated):
+    """As those that may not be listed from the start: LoadAutoscalers scale down without knowing them."""
+    server = SilentServer()
+    async with RunningWatches(server) as running:
+        await running.watches.synced()
+        revoked(server, error)
+        (hpas,) = running.watches._hpas
+        while str(error) not in str(hpas.last_error):  # noqa: ASYNC110 - no event says so
+            await asyncio.sleep(0)
+        running.now_seconds += COPY_AGE_SECONDS_MAX + 1
+        for cache in running.watches.caches:
+            if cache is not hpas:
+                cache._confirmed_at_seconds = running.now_seconds
+        assert (running.watches.outdated("shop") is not None) is is_outdated
+        assert ("horizontalpodautoscalers" in running.watches.ages_seconds()) is is_outdated
+        (informs,) = [check for check in running.watches.checks() if check.name == "cache-age"]
+        assert (informs.problem() is not None) is is_outdated
+
+
 async def test_only_the_caches_of_a_namespace_count_for_it():
     async with RunningWatches(SilentServer(), "shop", "bank") as running:
         await running.watches.synced()
-        running.now_seconds += AGE_SECONDS_MAX + 1
+        running.now_seconds += COPY_AGE_SECONDS_MAX + 1
         for cache in running.watches.caches:
             if "/bank/" in cache.path:
                 cache._confirmed_at_seconds = running.now_seconds

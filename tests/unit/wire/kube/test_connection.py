@@ -136,6 +136,38 @@ async def test_a_token_that_vanishes_leaves_the_last_one_in_use(service_account,
     assert len(caplog.records) == 1
 
 
+@pytest.mark.parametrize("content", ["", "\n"])
+async def test_an_empty_token_file_leaves_the_last_token_in_use(
+    service_account, tmp_path, content, caplog
+):
+    """As while it is written: without a token, requests would be those of an anonymous client."""
+    of_user = Kubeconfig(
+        str(kubeconfig(tmp_path, "{tokenFile: token}", server="http://host")), CURRENT
+    )
+    clock = Clock()
+    connections = [
+        Connection(source, await source.read(), user_agent="a/1", monotonic=clock)
+        for source in (service_account, of_user)
+    ]
+    (tmp_path / "token").write_text(content)
+    clock.seconds = 61
+    assert [await each.authorization() for each in connections] == ["Bearer first"] * 2
+    assert caplog.text.count(f"{tmp_path / 'token'} is empty") == 2
+    (tmp_path / "token").write_text("second")
+    clock.seconds = 122
+    assert [await each.authorization() for each in connections] == ["Bearer second"] * 2
+
+
+async def test_an_empty_token_file_at_the_start_is_an_error_that_names_it(
+    service_account, tmp_path
+):
+    (tmp_path / "token").write_text("\n")
+    with pytest.raises(ConnectionConfigError, match=f"{tmp_path / 'token'} is empty"):
+        await service_account.read()
+    with pytest.raises(ConnectionConfigError, match=f"{tmp_path / 'token'} is empty"):
+        await connect(kubeconfig(tmp_path, "{tokenFile: token}"), user_agent="a/1")
+
+
 async def test_a_new_ca_is_trusted_by_new_connections(service_account, tmp_path):
     clock = Clock()
     connection = Connection(

@@ -156,3 +156,30 @@ async def test_a_server_that_refuses_all_is_sent_few_requests_and_each_memory_ge
     for _ in range(5):
         await store.flush()
     assert sorted(server.attempts) == namespaces
+
+
+@pytest.mark.parametrize("method", ["get", "create", "replace"])
+async def test_a_response_that_is_not_a_memory_does_not_keep_it_from_being_stored_later(method):
+    """Of a gateway: the object has neither lost its name nor its version."""
+    server = Server()
+    store = over(server)
+    await read(store, {})
+    store.put("shop", "u1", history(1), is_urgent=False)
+    respond = getattr(server, method)
+
+    async def of_a_gateway(*given, **named):
+        await respond(*given, **named)
+        return b"{}"
+
+    if method != "create":
+        await store.flush()
+        server.objects["shop"]["metadata"]["resourceVersion"] = "of a user"
+    if method == "replace":
+        server.objects["shop"]["metadata"]["resourceVersion"] = "1"
+    setattr(server, method, of_a_gateway)
+    store.put("shop", "u1", history(2), is_urgent=False)
+    await store.flush()
+    setattr(server, method, respond)
+    store.put("shop", "u1", history(3), is_urgent=False)
+    await store.flush()
+    assert server.objects["shop"]["histories"]["u1"]["replicas"] == 3

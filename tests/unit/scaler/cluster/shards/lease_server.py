@@ -18,6 +18,7 @@ class LeaseServer:
 
     def store(self, document):
         self.version += 1
+        document.setdefault("kind", "Lease")
         metadata = document["metadata"]
         metadata["resourceVersion"] = str(self.version)
         metadata.setdefault("uid", f"uid-{self.version}")
@@ -36,7 +37,8 @@ class Connection:
 
     `refused`: the name of a Lease that must not be written, if any; `changed`: of one that another client is always faster
     to write. `listed_at_seconds` has the times of the LISTs. `hanging`: how many of the next requests never get a response. `loses_responses_to`:
-    the part of a name of Leases whose writes arrive, and their responses do not.
+    the part of a name of Leases whose writes arrive, and their responses do not. `sent` has the methods and names of its requests.
+    `other_json`: with what a gateway responds in place of the API server, after the request has arrived.
     """
 
     def __init__(self, server, seconds=0.0):
@@ -49,9 +51,11 @@ class Connection:
         self.hanging = 0
         self.loses_responses_to = ""
         self.listed_at_seconds = []
+        self.sent = []
+        self.other_json = None
 
     async def get(self, path, params=None, *, accept=JSON):
-        await self._travel()
+        await self._travel(f"GET {path.rpartition('/')[2]}")
         if path.endswith("/leases"):
             self.listed_at_seconds.append(asyncio.get_running_loop().time())
             answer = json.dumps({"items": list(self.server.leases.values())}).encode()
@@ -63,7 +67,7 @@ class Connection:
         return await self._answered(answer)
 
     async def create(self, path, body, params=None):
-        await self._travel()
+        await self._travel(f"POST {path.rpartition('/')[2]}")
         document = json.loads(body)
         self._refuse(document["metadata"]["name"])
         if document["metadata"]["name"] in self.server.leases:
@@ -71,7 +75,7 @@ class Connection:
         return await self._written(document)
 
     async def replace(self, path, body, params=None):
-        await self._travel()
+        await self._travel(f"PUT {path.rpartition('/')[2]}")
         document = json.loads(body)
         self._refuse(document["metadata"]["name"])
         found = self.server.leases.get(document["metadata"]["name"])
@@ -97,7 +101,8 @@ class Connection:
             raise Unavailable("connection reset")
         return await self._answered(answer)
 
-    async def _travel(self):
+    async def _travel(self, sent):
+        self.sent.append(sent)
         if self.hanging:
             self.hanging -= 1
             await asyncio.Event().wait()
@@ -109,4 +114,4 @@ class Connection:
         if self.loses_responses or self.is_cut:
             raise Unavailable("connection reset")
         await virtual_time.passes(self.seconds)
-        return answer
+        return answer if self.other_json is None else self.other_json

@@ -3,6 +3,7 @@
 import logging
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from scaler.cluster.lease import Lease, LeaseSpec
@@ -52,6 +53,25 @@ async def test_a_lease_that_has_changed_since_it_was_read_is_not_claimed():
     metadata = ObjectMeta(name=NAME, namespace="loadline", resource_version="0")
     with pytest.raises(StatusError, match="changed"):
         await shard_leases(Connection(server)).claim(SHARD, Lease(metadata=metadata), "a", 0.0)
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"message": "ok"}'])
+async def test_the_json_of_something_else_is_not_a_list_without_leases(body):
+    """All shards would seem free."""
+    connection = Connection(LeaseServer())
+    connection.other_json = body
+    with pytest.raises(msgspec.DecodeError, match="neither items nor a resourceVersion"):
+        await shard_leases(connection).read()
+
+
+async def test_a_shard_is_not_claimed_by_a_response_that_is_not_a_lease():
+    connection = Connection(LeaseServer())
+    connection.other_json = b"{}"
+    with pytest.raises(msgspec.DecodeError, match="not a Lease"):
+        await shard_leases(connection).claim(SHARD, None, "a", 0.0)
+    found = Lease(metadata=ObjectMeta(name=NAME, resource_version="1"))
+    with pytest.raises(msgspec.DecodeError, match="not a Lease"):
+        await shard_leases(connection).claim(SHARD, found, "a", 0.0)
 
 
 def test_two_claims_of_the_same_number_are_different_terms():
