@@ -326,6 +326,16 @@ def test_a_change_during_a_reconcile_causes_another_one_after_it():
     assert queue.next_due_seconds == 30.0
 
 
+def test_a_change_during_a_reconcile_that_counts_later_causes_another_one_then():
+    queue = in_phase(20.0)
+    queue.bring_forward("ns/a", 20.0)
+    queue.get(20.0)
+    for to_seconds in (28.0, 25.0, 27.0):
+        assert queue.bring_forward("ns/a", to_seconds)
+    queue.done("ns/a", 20.2, requeue=True)
+    assert queue.next_due_seconds == 25.0
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_key_that_does_not_exist_is_not_brought_forward(when):
     queue = in_phase(20.0)
