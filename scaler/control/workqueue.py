@@ -102,6 +102,9 @@ class WorkQueue:
             return
         entry.own_period_seconds = period_seconds
         if entry.is_processed:
+            if entry.regular_due_seconds is not None:
+                soonest_seconds = entry.began_seconds + self._period_of(entry)
+                entry.regular_due_seconds = min(entry.regular_due_seconds, soonest_seconds)
             return
         period = min(self._period_of(entry), self._period_seconds)
         now_seconds = max(now_seconds, entry.rested_seconds)
