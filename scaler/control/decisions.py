@@ -75,12 +75,13 @@ class Decisions:
             period_replicas=self._period_of_reconcile(record, autoscaler, target),
         )
         planned = plan(observed, memory, self.settings, now())
+        if isinstance(planned, Ask) and self._is_refused(autoscaler):
+            planned = refused(planned)
         if isinstance(planned, Decision):
+            if not planned.rescale:
+                # No metric changes anything until one is read again.
+                self._with.followers.forget(autoscaler.key)
             return LastDecision(decision=planned, memory=memory, target=target, observed=observed)
-        if self._is_refused(autoscaler):
-            return LastDecision(
-                decision=refused(planned), memory=memory, target=target, observed=observed
-            )
         measured = await self._measured(planned, target, measured, record.scaled_at_seconds)
         return LastDecision(
             decision=await decided(planned, measured.pods, measured.readings, now()),
