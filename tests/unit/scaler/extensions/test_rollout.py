@@ -261,7 +261,7 @@ def test_a_higher_minimum_is_not_held():
 
 
 @pytest.mark.parametrize("rollout", ["Count", "IgnoreSurge", "HoldUp"])
-def test_what_surge_pods_use_while_they_start_is_no_load(rollout):
+def test_what_surge_pods_use_while_they_start_is_not_load(rollout):
     """Otherwise each rollout would let a forecast expect more."""
     of = forecasting(named(resource(utilization(80)), "load"))
     of = replaced(of, pod_readiness=PodReadiness(rollout=rollout))

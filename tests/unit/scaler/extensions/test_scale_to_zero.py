@@ -100,13 +100,7 @@ def test_the_cooldown_begins_again_after_the_pods_of_the_target_were_ambiguous()
 
 @pytest.mark.parametrize(
     ("seconds_ago", "window_seconds", "expected"),
-    [
-        pytest.param(3600, 300, 5, id="an hour, and the window begins again, too"),
-        pytest.param(30, 300, 0, id="a restart"),
-        pytest.param(3600, 0, 1, id="an hour"),
-        pytest.param(60, 0, 0, id="a restart that is longer than the window"),
-        pytest.param(61, 0, 1, id="longer than a restart"),
-    ],
+    [(3600, 300, 5), (30, 300, 0), (3600, 0, 1), (60, 0, 0), (61, 0, 1)],
 )
 def test_the_cooldown_begins_again_after_a_time_without_reconciles(
     seconds_ago, window_seconds, expected
