@@ -1,6 +1,6 @@
 """The last step of normalization: rate, maximum and minimum (upstream's `convertDesiredReplicasWith{Rules,BehaviorRate}`)."""
 
-from scaler.algorithm.derivation import Bound, Rate
+from scaler.algorithm.derivation import Bound, Derivation, Rate
 from scaler.algorithm.go_numbers import float_to_int32
 
 SCALE_UP_LIMIT = "ScaleUpLimit"
@@ -72,3 +72,17 @@ def bound_with_behavior(
         after=after,
         reason=reason,
     )
+
+
+def is_limited_by_period(derivation: Derivation) -> bool:
+    """Whether only the limit of this period, without `behavior`, keeps replicas from being added that the next one may add.
+
+    Not if the count does not change although the limit lets it: then something else holds it.
+    """
+    found, current = derivation.bound, derivation.current_replicas
+    if found is None or found.reason != SCALE_UP_LIMIT or found.rate is None or current is None:
+        return False
+    if found.rate.select_policy or derivation.is_dry_run:
+        return False
+    is_reached = found.rate.limit <= current
+    return is_reached or (derivation.desired_replicas or 0) > current

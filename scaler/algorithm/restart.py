@@ -234,20 +234,27 @@ def _with_missing_event(
 
 
 def _is_old(stored_at: float, policy: Policy, now_unix_seconds: float) -> bool:
-    return Moment(now_unix_seconds).passed(stored_at + _stored_seconds_ago_max(policy))
+    """Whether it does not show what the window needs: what was recommended until now."""
+    seconds = min(policy.scale_down_window_seconds, _stored_seconds_ago_max(policy))
+    return Moment(now_unix_seconds).passed(stored_at + seconds)
 
 
 def _lacks_reconciles(
     stored: StoredMemory, policy: Policy, *, replicas: int, now_unix_seconds: float
 ) -> bool:
-    """Whether nothing was reconciled, or nothing could be stored, for longer than a restart takes, while there were more replicas than
-    were recommended last.
+    """Whether nothing was reconciled, or nothing could be stored, for longer than a restart takes.
+
+    The age of the memory shows that only while there are more replicas than were recommended last, and than the minimum: otherwise
+    it is not stored again.
     """
     steps = stored.history.recommendations
-    if not steps:
+    if not steps or replicas <= policy.min_replicas:
         return False
     last = max(steps, key=lambda each: each.until_unix_seconds)
-    return last.replicas < replicas and _is_old(last.until_unix_seconds, policy, now_unix_seconds)
+    is_old = Moment(now_unix_seconds).passed(
+        last.until_unix_seconds + _stored_seconds_ago_max(policy)
+    )
+    return last.replicas < replicas and is_old
 
 
 def _stored_seconds_ago_max(policy: Policy) -> float:
@@ -255,8 +262,7 @@ def _stored_seconds_ago_max(policy: Policy) -> float:
 
     It stores it with its next reconcile, and the other one needs it with its first.
     """
-    seconds = stored_again_seconds(policy) + take_over_seconds(policy.sync_period_seconds)
-    return min(policy.scale_down_window_seconds, seconds)
+    return stored_again_seconds(policy) + take_over_seconds(policy.sync_period_seconds)
 
 
 def _alike(stored: tuple[ScaleEvent, ...], events: tuple[ScaleEvent, ...]) -> bool:

@@ -1,9 +1,11 @@
 """Makes decisions from what is observed and measured, and says whether the same inputs would lead to the last one again."""
 
+import math
 from collections.abc import Callable
 
 import msgspec
 
+from scaler.algorithm.bounds import is_limited_by_period
 from scaler.algorithm.decide import decide, refused
 from scaler.algorithm.decision import Decision
 from scaler.algorithm.draft import Ask
@@ -11,6 +13,7 @@ from scaler.algorithm.memory import AnyMemory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.algorithm.owners import INPUT, owned, selects_owned
 from scaler.algorithm.plan import plan
+from scaler.algorithm.readings import Reading
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.sync_period import own_period_seconds
@@ -72,12 +75,13 @@ class Decisions:
             period_replicas=self._period_of_reconcile(record, autoscaler, target),
         )
         planned = plan(observed, memory, self.settings, now())
+        if isinstance(planned, Ask) and self._is_refused(autoscaler):
+            planned = refused(planned)
         if isinstance(planned, Decision):
+            if not planned.rescale:
+                # No metric changes anything until one is read again.
+                self._with.followers.forget(autoscaler.key)
             return LastDecision(decision=planned, memory=memory, target=target, observed=observed)
-        if self._is_refused(autoscaler):
-            return LastDecision(
-                decision=refused(planned), memory=memory, target=target, observed=observed
-            )
         measured = await self._measured(planned, target, measured, record.scaled_at_seconds)
         return LastDecision(
             decision=await decided(planned, measured.pods, measured.readings, now()),
@@ -116,32 +120,60 @@ class Decisions:
         self._period_of_reconcile(record, last.autoscaler, last.target)
         return True
 
-    def may_rescale(self, record: Record) -> bool:
-        """Whether the metrics that are known now would lead to another replica count.
+    def rescale_due_seconds(self, record: Record) -> float:
+        """From when on a reconcile would change the replica count by the metrics that are known now, by the monotonic clock.
 
-        A metric that would have to be requested counts as it was read last. True if that is not known, if anything else has changed,
-        or if the decision would delay others.
+        A metric that would have to be requested counts as it was read last. Infinite if no reconcile would, or only the regular one.
+        At once (negative and infinite) if that is not known, if anything else has changed, or if the decision would delay others.
         """
         last = record.decision
         if last is None or last.measured is None:
-            return True
+            return -math.inf
         if last.measured.pods.are_ambiguous:
-            return False
+            return math.inf
         if not self._is_unchanged(last, record):
-            return True
+            return -math.inf
         readings = last.measured.reads.known(last.readings)
         if readings == last.readings:
-            return False
+            return math.inf
         if is_large(last.measured.pods, readings):
-            return True
+            return -math.inf
+        present = self._present_period(record)
+        if self._would_rescale(last, last.measured, readings, record, present):
+            return -math.inf
+        if present is None or not self._has_longer_period(last.autoscaler):
+            return math.inf
+        is_limited = self._would_rescale(last, last.measured, readings, record, None)
+        return self._period_ends_seconds(record) if is_limited else math.inf
+
+    def limited_until_seconds(self, record: Record) -> float:
+        """When the period ends whose limit alone has held back the last decision, by the monotonic clock.
+
+        Infinite if none has, or the regular reconcile is as early: that of an autoscaler with a longer period may be an hour later.
+        """
+        derivation = record.derivation
+        if derivation is None or not is_limited_by_period(derivation):
+            return math.inf
+        autoscaler = self._with.autoscalers.get(derivation.autoscaler)
+        if autoscaler is None or not self._has_longer_period(autoscaler):
+            return math.inf
+        return self._period_ends_seconds(record)
+
+    def _would_rescale(
+        self,
+        last: LastDecision,
+        measured: Measured,
+        readings: tuple[Reading, ...],
+        record: Record,
+        period_replicas: int | None,
+    ) -> bool:
+        """Whether these readings would lead to another replica count; True if that is not known."""
         kept, now = self._memories.current(record), self._clock.now()
-        observed = msgspec.structs.replace(
-            last.observed, period_replicas=self._present_period(record)
-        )
+        observed = msgspec.structs.replace(last.observed, period_replicas=period_replicas)
         planned = plan(observed, kept.memory, self.settings, now) if kept else None
         if not isinstance(planned, Ask):
             return True
-        return decide(planned, last.measured.pods, readings, now).rescale
+        return decide(planned, measured.pods, readings, now).rescale
 
     def _would_repeat(self, last: LastDecision, record: Record) -> bool:
         """Whether the same readings would lead to the same decision now, and that does nothing."""
@@ -164,6 +196,17 @@ class Decisions:
         """What the target had when the present period began; None if it is over."""
         # Also with a longer period of its own, an autoscaler may add replicas as often as any other.
         return record.period_replicas(self._clock.monotonic(), self._settings.sync_period_seconds)
+
+    def _period_ends_seconds(self, record: Record) -> float:
+        """When the present period ends; infinite if it is over, or none has begun."""
+        if record.period is None or self._present_period(record) is None:
+            return math.inf
+        return record.period.began_seconds + self._settings.sync_period_seconds
+
+    def _has_longer_period(self, autoscaler: Autoscaler) -> bool:
+        """Whether its regular reconcile may come after the end of the present period."""
+        own_seconds = own_period_seconds(autoscaler.spec)
+        return own_seconds is not None and own_seconds > self._settings.sync_period_seconds
 
     def _is_unchanged(self, last: LastDecision, record: Record) -> bool:
         """Whether it would be made from the same, except for readings and the time."""

@@ -2,11 +2,12 @@
 
 The metric has arrived by the stream of the adapter. Whether it changes the replica count is decided by the functions of a
 reconcile, from what the last one has read. That costs CPU time and no request; a change within the tolerance, or one that
-a window or a policy holds back, brings nothing forward. It is an addition to the reconciles of each period, so an autoscaler
+a window or a policy holds back, brings nothing forward. What only the limit of a period holds back is reconciled at its end. It is an addition to the reconciles of each period, so an autoscaler
 for which it fails is left to those.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -24,9 +25,10 @@ DECISION: Final = "decision on a changed metric"
 
 FollowersOf = Callable[[str], Awaitable[tuple[str, ...]]]
 """Decode the new response of this path; the keys of the autoscalers that are decided from it."""
-MayRescale = Callable[[str], bool]
-"""Whether a reconcile of the autoscaler might change its replica count now."""
-BringForward = Callable[[str], None]
+RescaleDue = Callable[[str], float]
+"""From when on a reconcile of the autoscaler might change its replica count, by the monotonic clock; infinite if none would."""
+BringForward = Callable[[str, float], None]
+"""Reconcile the autoscaler at this time of the monotonic clock, or now if it has passed."""
 
 
 class Reaction:
@@ -35,7 +37,7 @@ class Reaction:
     def __init__(
         self,
         followers_of: FollowersOf,
-        may_rescale: MayRescale,
+        rescale_due: RescaleDue,
         bring_forward: BringForward,
         crashes: Crashes,
         *,
@@ -43,7 +45,7 @@ class Reaction:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._followers_of = followers_of
-        self._may_rescale = may_rescale
+        self._rescale_due = rescale_due
         self._bring_forward = bring_forward
         self._crashes = crashes
         self._monotonic = monotonic
@@ -88,8 +90,9 @@ class Reaction:
 
     def _decide(self, key: str) -> None:
         try:
-            if self._may_rescale(key):
-                self._bring_forward(key)
+            due_seconds = self._rescale_due(key)
+            if due_seconds < math.inf:
+                self._bring_forward(key, due_seconds)
         except Exception as error:
             self._crashes.note(DECISION, key, error)
         else:

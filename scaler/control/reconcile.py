@@ -6,6 +6,7 @@ events is theirs; what is written is decided by `plan`, `decide` and `settle`, w
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
@@ -120,10 +121,15 @@ class Reconciler:
         record = self._records.get(key)
         return record is not None and record.has_failed
 
-    def may_rescale(self, key: str) -> bool:
-        """Whether a reconcile might change the replica count now; True if that is not known without a request."""
+    def rescale_due_seconds(self, key: str) -> float:
+        """As `Decisions.rescale_due_seconds`."""
         record = self._records.get(key)
-        return record is None or self._decisions.may_rescale(record)
+        return -math.inf if record is None else self._decisions.rescale_due_seconds(record)
+
+    def limited_until_seconds(self, key: str) -> float:
+        """As `Decisions.limited_until_seconds`."""
+        record = self._records.get(key)
+        return math.inf if record is None else self._decisions.limited_until_seconds(record)
 
     async def reconcile(self, key: str) -> bool:
         """Reconcile once. False when the autoscaler no longer exists; then nothing is remembered of it."""
@@ -204,22 +210,12 @@ class Reconciler:
         except asyncio.CancelledError:
             record.memory = None
             raise
-        self._keep(record, made, outcome)
+        record.keep(made, outcome, self._clock.now())
         record.has_failed = made.has_failed_metric or outcome.error_class is ErrorClass.INTERNAL
         if isinstance(outcome.memory, Memory) and self._records.get(key) is record:
             for observer in self._with.observers:
                 observer.decided(autoscaler, made.decision.policy, outcome.memory)
         self._count(outcome.action, outcome.error_class, started_seconds)
-
-    def _keep(self, record: Record, made: LastDecision, outcome: Outcome) -> None:
-        copy = record.scale_of(made.autoscaler)
-        record.decision = made.to_keep(outcome, copy, self._clock.now())
-        record.selectors_version = None
-        record.repeated_at_unix_seconds = None
-        record.derivation = derivation = outcome.derivation
-        # As upstream, where a reconcile whose write was refused returns before `ObserveDesiredReplicas`.
-        if derivation.desired_replicas is not None and not derivation.rescale_error:
-            record.desired_replicas = derivation.desired_replicas
 
     def _repeat(
         self,

@@ -9,7 +9,7 @@ import math
 
 import msgspec
 
-from scaler.algorithm.decision import Actuation, RescaleFailed
+from scaler.algorithm.decision import Actuation, Outcome, RescaleFailed
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.memory import AnyMemory
 from scaler.api.autoscaler import Autoscaler
@@ -88,6 +88,16 @@ class Record(msgspec.Struct, kw_only=True):
     def scale_of(self, autoscaler: Autoscaler) -> TargetScale | None:
         """The copy of the Scale, the same object each time; None if the target may have changed since it was read."""
         return self.scale.current(autoscaler) if self.scale is not None else None
+
+    def keep(self, made: LastDecision, outcome: Outcome, now_unix_seconds: float) -> None:
+        """A decision that was made, and its outcome."""
+        self.decision = made.to_keep(outcome, self.scale_of(made.autoscaler), now_unix_seconds)
+        self.selectors_version = None
+        self.repeated_at_unix_seconds = None
+        self.derivation = derivation = outcome.derivation
+        # As upstream, where a reconcile whose write was refused returns before `ObserveDesiredReplicas`.
+        if derivation.desired_replicas is not None and not derivation.rescale_error:
+            self.desired_replicas = derivation.desired_replicas
 
     def period_replicas(self, now_seconds: float, period_seconds: float) -> int | None:
         """What the target had when the period began; None if it is over."""

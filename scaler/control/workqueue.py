@@ -33,8 +33,8 @@ class _Entry:
 
     __slots__ = (
         "began_seconds",
-        "brings_forward",
         "due_seconds",
+        "forward_seconds",
         "is_brought_forward",
         "is_due_again",
         "is_processed",
@@ -59,8 +59,8 @@ class _Entry:
         self.is_removed = False
         # It is due earlier for once, because of a changed metric, and nothing else makes it due.
         self.is_brought_forward = False
-        # To be brought forward when it has been processed.
-        self.brings_forward = False
+        # When it is to be brought forward to, once it has been processed.
+        self.forward_seconds = math.inf
         # To be processed again at once.
         self.is_due_again = False
 
@@ -102,6 +102,9 @@ class WorkQueue:
             return
         entry.own_period_seconds = period_seconds
         if entry.is_processed:
+            if entry.regular_due_seconds is not None:
+                soonest_seconds = entry.began_seconds + self._period_of(entry)
+                entry.regular_due_seconds = min(entry.regular_due_seconds, soonest_seconds)
             return
         period = min(self._period_of(entry), self._period_seconds)
         now_seconds = max(now_seconds, entry.rested_seconds)
@@ -132,8 +135,8 @@ class WorkQueue:
             entry.is_brought_forward &= now_seconds + pause_seconds < entry.regular_due_seconds
         return key, due_seconds
 
-    def bring_forward(self, key: str, now_seconds: float) -> bool:
-        """Make a key due now, but at the earliest a second after its last reconcile began; later ones keep their times.
+    def bring_forward(self, key: str, to_seconds: float) -> bool:
+        """Make a key due at this time, but at the earliest a second after its last reconcile began; later ones keep their times.
 
         False if it is due as early anyway, or is not known.
         """
@@ -141,10 +144,10 @@ class WorkQueue:
         if entry is None:
             return False
         if entry.is_processed:
-            entry.brings_forward = True
+            entry.forward_seconds = min(entry.forward_seconds, to_seconds)
             return True
         earliest_seconds = max(
-            now_seconds, entry.began_seconds + FORWARD_SECONDS_MIN, entry.rested_seconds
+            to_seconds, entry.began_seconds + FORWARD_SECONDS_MIN, entry.rested_seconds
         )
         if entry.due_seconds <= earliest_seconds:
             return False
@@ -204,9 +207,9 @@ class WorkQueue:
         if is_retried and period > self._period_seconds:
             retry_seconds = max(now_seconds + self._period_seconds, entry.rested_seconds)
             self._set_due_once(key, entry, min(retry_seconds, entry.due_seconds))
-        if entry.brings_forward:
-            entry.brings_forward = False
-            self.bring_forward(key, earliest_seconds)
+        forward_seconds, entry.forward_seconds = entry.forward_seconds, math.inf
+        if forward_seconds < math.inf:
+            self.bring_forward(key, max(earliest_seconds, forward_seconds))
         if entry.is_due_again:
             entry.is_due_again = False
             self.make_due(key, now_seconds)

@@ -118,30 +118,44 @@ class Panic(Extension[PanicRules, PanicState]):
 
 
 def _continued(rules: PanicRules, before: PanicState, draft: Draft) -> PanicState:
-    """Begin, continue or end it."""
-    now, recommended = draft.turn.moment.now_unix_seconds, _measured(draft)
-    recent = tuple(
+    """Begin, continue or end it. A reconcile that has measured nothing does not begin one."""
+    now, measured = draft.turn.moment.now_unix_seconds, _measured(draft)
+    samples = tuple(
         each for each in before.samples if each.made_at_unix_seconds > now - rules.window_seconds
     )
-    samples = (*recent, PanicSample(replicas=recommended, made_at_unix_seconds=now))
+    recent = 0
+    if measured is not None:
+        samples = (*samples, PanicSample(replicas=measured, made_at_unix_seconds=now))
+        recent = math.ceil(sum(each.replicas for each in samples) / len(samples))
     panicking = panic_state(
         before.panicking,
         rules,
-        stable=recommended,
-        recent=math.ceil(sum(each.replicas for each in samples) / len(samples)),
+        stable=measured or 0,
+        recent=recent,
         ready_pods=count_ready(draft.turn.pods),
         now_unix_seconds=now,
     )
     return PanicState(panicking=panicking, samples=samples)
 
 
-def _measured(draft: Draft) -> int:
-    """The recommendation; 0 if it is that of a fallback, which has not measured that anything is over the threshold."""
+def _measured(draft: Draft) -> int | None:
+    """The recommendation; the largest proposal of the other metrics if it is that of a fallback, which has measured nothing.
+
+    None if there is no other one.
+    """
     found = draft.recommended
-    winner = None if found is None or found.winner is None else found.proposals[found.winner]
-    if winner is not None and winner.fallen_back_from is not None:
-        return 0
-    return draft.proposed or 0
+    if found is None or found.winner is None:
+        return draft.proposed
+    if found.proposals[found.winner].fallen_back_from is None:
+        return draft.proposed
+    return max(
+        (
+            each.derivation.proposal
+            for each in found.proposals
+            if each.fallen_back_from is None and each.derivation.proposal is not None
+        ),
+        default=None,
+    )
 
 
 def panic_state(

@@ -16,6 +16,7 @@ from scaler.algorithm.extension import Extension, Given
 from scaler.algorithm.observed import Pod
 from scaler.algorithm.pod_groups import count_ready
 from scaler.algorithm.policy import Policy
+from scaler.algorithm.propose import Proposal
 from scaler.algorithm.readings import PodSamples, Signal
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import ConditionType
@@ -98,6 +99,11 @@ def _leave_out_surge(draft: Draft, surge: frozenset[str], proposed: int) -> None
     if found is None or found.replicas is None:
         return
     limited = max(turn.current_replicas, min(proposed, found.replicas))
+    # The groups of the fewer pods do not name those of the others that count for nothing, such as those that start.
+    draft.signals = [
+        _without(signal, surge & _not_counted(proposal))
+        for signal, proposal in zip(draft.signals, draft.proposals, strict=True)
+    ]
     draft.recommended = msgspec.structs.replace(found, replicas=limited)
     draft.states, draft.steps = counted.states, counted.steps
     for remark in counted.remarks.values():
@@ -118,6 +124,13 @@ def _surge(live: Sequence[Pod], newest: str, replicas: int) -> frozenset[str]:
         ),
     )
     return frozenset(each.metadata.name for each in ranked[:excess])
+
+
+def _not_counted(proposal: Proposal) -> frozenset[str]:
+    groups = proposal.derivation.groups
+    if groups is None:
+        return frozenset()
+    return frozenset((*groups.ignored, *groups.succeeded, *groups.unready))
 
 
 def _without(signal: Signal, names: frozenset[str]) -> Signal:

@@ -80,7 +80,7 @@ class DirectMetrics:
 
             reaction = Reaction(
                 followers_of,
-                reconciler.may_rescale,
+                reconciler.rescale_due_seconds,
                 controller.bring_forward,
                 controller.crashes,
                 monotonic=self._monotonic,

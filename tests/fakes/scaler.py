@@ -195,6 +195,8 @@ class FakeMeasurements:
         self.periods_seconds: list[float | None] = []
         self.since_seconds: list[float] = []
         self.are_shared = False
+        self.requests: tuple[str, ...] = ()
+        """Of each autoscaler, which others could share."""
         self.while_read: Callable[[], None] = lambda: None
         """What happens while the API responds."""
 
@@ -231,8 +233,8 @@ class FakeReads:
 
     @property
     def requests(self) -> tuple[str, ...]:
-        """None that others could share."""
-        return ()
+        """As the measurements say."""
+        return self._measurements.requests
 
     def shared_as(self, readings: tuple[Reading, ...]) -> dict[str, str] | None:
         """Something, if the next readings are shared and equal."""

@@ -27,6 +27,7 @@ from wire.kube.list_and_watch import (
     Expired,
     WatchEvent,
     WatchRefused,
+    in_pages,
     is_earlier,
     list_page,
     pages,
@@ -269,11 +270,7 @@ class WatchCache(ListProgress, Generic[T]):
         self._list_ended(requested)
 
     async def _listed(self) -> tuple[Named[T], str]:
-        """Every object. Upstream: client-go's pager, which lists in one piece when paging took too long."""
-        try:
-            return await self._listed_by(self._page_size)
-        except Expired:
-            return await self._listed_by(None)
+        return await in_pages(self._listed_by, self._page_size)
 
     async def _listed_by(self, page_size: int | None) -> tuple[Named[T], str]:
         """Every object, page by page, and the resourceVersion of the whole."""

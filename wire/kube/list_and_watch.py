@@ -1,7 +1,8 @@
 """What the API server sends for a LIST and a WATCH, as far as a cache reads it, and the parameters of both."""
 
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -9,6 +10,8 @@ from wire.api import kube_json
 from wire.api.meta import ListMeta
 from wire.api.status import Unavailable
 from wire.kube.requests import PageTooLarge
+
+Listed = TypeVar("Listed")
 
 OBJECTS_MAX: Final = 1_000_000
 """Of one LIST. A server that pages without end must not fill the memory."""
@@ -19,6 +22,9 @@ SMALL_PAGE_SHARE = 1 / 4
 
 class Expired(Exception):
     """The API server no longer has the history from this resourceVersion on: list again."""
+
+    page_size: int | None = None
+    """In pages of that many objects, if those of the LIST that expired had to become smaller."""
 
 
 class WatchRefused(Exception):
@@ -53,7 +59,7 @@ async def pages(
     """The pages of the LIST of `path` in their order, at most `limit` objects each; None for all objects in one page.
 
     If a page is too large, fewer objects are requested. Raises what `get` raises, `msgspec.DecodeError`, and `Unavailable` for
-    pages that do not end.
+    pages that do not end. An `Expired` of `get` has the smaller size.
     """
     sent, size, small_bytes = dict(params), limit or 0, 0.0
     count = 0
@@ -67,6 +73,9 @@ async def pages(
                 raise
             size, small_bytes = size // 2, error.bytes_max * SMALL_PAGE_SHARE
             continue
+        except Expired as error:
+            error.page_size = size if small_bytes else None
+            raise
         page = list_page(body)
         count += max(1, len(page.items))  # A page may be empty and still not the last one.
         if count > objects_max:
@@ -82,6 +91,21 @@ async def pages(
         sent["continue"] = following
         if len(body) < small_bytes:
             size = min(2 * size, limit or 0)
+
+
+async def in_pages(listed_by: Callable[[int | None], Awaitable[Listed]], page_size: int) -> Listed:
+    """A whole LIST by `listed_by`, which pages by this size. Upstream: client-go's pager, which lists in one piece when paging took too long.
+
+    Before, it is listed in the smaller pages that its objects needed: one piece would be too large as well.
+    """
+    try:
+        return await listed_by(page_size)
+    except Expired as expired:
+        smaller = expired.page_size
+    if smaller is not None:
+        with contextlib.suppress(Expired):
+            return await listed_by(smaller)
+    return await listed_by(None)
 
 
 class WatchEvent(msgspec.Struct, frozen=True):

@@ -50,8 +50,13 @@ class WatchPace:
         return max(0.0, rest_seconds)
 
     def pause_after_failure_seconds(self, *, lists_first: bool) -> float:
-        """After a LIST or a watch that has failed. A watch that continues where its connection broke costs much less than a LIST."""
-        if not lists_first and self._lasted_seconds >= WATCH_SECONDS_MIN:
+        """After a LIST or a watch that has failed. A watch that continues where its connection broke costs much less than a LIST.
+
+        Not longer than a watch has lasted that did not end at once: the copy is not kept up to date meanwhile.
+        """
+        lasted_seconds, self._lasted_seconds = self._lasted_seconds, 0.0
+        if lasted_seconds < WATCH_SECONDS_MIN:
+            return self._backoff.next_seconds()
+        if not lists_first:
             self._backoff.reset()
-        self._lasted_seconds = 0.0
-        return self._backoff.next_seconds()
+        return min(self._backoff.next_seconds(), lasted_seconds)

@@ -26,7 +26,7 @@ class Followers(Generic[Request]):
         self._leave(key, set(before).difference(requests))
 
     def forget(self, key: str) -> None:
-        """The autoscaler does not exist any more."""
+        """The autoscaler is decided from none, or does not exist any more."""
         # Several metrics of an autoscaler may have the same request.
         self._leave(key, set(self._requests.pop(key, ())))
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from scaler.algorithm.bounds import bound, bound_with_behavior
-from scaler.algorithm.derivation import Rate
+from scaler.algorithm.bounds import bound, bound_with_behavior, is_limited_by_period
+from scaler.algorithm.derivation import Derivation, Rate
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,34 @@ def test_with_behavior(desired, current, limit, after, reason):
         desired, current=current, min_replicas=2, max_replicas=10, rate=rate
     )
     assert (found.after, found.reason) == (after, reason)
+
+
+def limited(desired, *, current=3, base=None, result, max_replicas=500, **changes):
+    """A decision with this limit, whose result is `result`."""
+    found = bound(
+        desired, current=current, min_replicas=1, max_replicas=max_replicas, period_replicas=base
+    )
+    return Derivation(
+        autoscaler="shop/web",
+        made_at_unix_seconds=0.0,
+        branch="metrics",
+        current_replicas=current,
+        bound=found,
+        desired_replicas=result,
+        **changes,
+    )
+
+
+@pytest.mark.parametrize(
+    ("decision", "expected"),
+    [
+        pytest.param(limited(100, result=6), True, id="twice the count"),
+        pytest.param(limited(100, current=6, base=3, result=6), True, id="it was doubled before"),
+        pytest.param(limited(6, result=6), False, id="no more is needed"),
+        pytest.param(limited(100, result=5, max_replicas=5), False, id="the maximum"),
+        pytest.param(limited(100, result=3), False, id="something else holds it"),
+        pytest.param(limited(100, result=6, is_dry_run=True), False, id="a dry run"),
+    ],
+)
+def test_a_period_limits_only_what_the_next_one_may_add(decision, expected):
+    assert is_limited_by_period(decision) is expected

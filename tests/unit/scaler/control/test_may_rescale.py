@@ -1,6 +1,7 @@
 """Whether a changed metric would change the replica count, without a request. The target is 10 per replica."""
 
 import asyncio
+import math
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,13 @@ def changes_to(world, value):
 def changes_to_readings(world, readings):
     world.measurements.readings = readings
     world.measurements.are_shared = True
-    return world.reconciler.may_rescale(KEY)
+    return may_rescale(world)
+
+
+def may_rescale(world):
+    due_seconds = world.reconciler.rescale_due_seconds(KEY)
+    assert math.isinf(due_seconds), "at once, or not before the regular reconcile"
+    return due_seconds < 0
 
 
 @pytest.mark.parametrize(
@@ -63,7 +70,7 @@ async def test_before_the_first_reconcile_it_is_not_known():
 async def test_a_metric_that_has_to_be_requested_counts_as_it_was_read_last():
     world = await steady()
     world.measurements.readings = [reading(60)]
-    assert not world.reconciler.may_rescale(KEY)
+    assert not may_rescale(world)
 
 
 async def test_a_value_that_changes_all_the_time_within_the_tolerance_brings_forward_only_after_a_written_status():
@@ -99,7 +106,7 @@ async def test_a_decision_that_would_delay_others_is_not_made_to_find_it_out():
     world = await steady()
     world.measurements.readings = [ExternalValues((1,) * 30_100)]
     world.measurements.are_shared = True
-    assert world.reconciler.may_rescale(KEY)
+    assert may_rescale(world)
 
 
 async def test_deciding_it_requests_and_counts_nothing():

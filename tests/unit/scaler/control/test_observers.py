@@ -66,10 +66,6 @@ async def test_a_reconcile_in_progress_leaves_nothing_behind_with_the_observers(
     assert known.keys == (set() if is_left else {KEY})
 
 
-class RequestingReads(FakeReads):
-    requests = ("a request",)
-
-
 @pytest.mark.parametrize("how", ["given up", "deleted", "led by another process"])
 @pytest.mark.parametrize("in_progress", [False, True])
 async def test_an_autoscaler_that_this_process_stops_to_reconcile_is_in_no_index(how, in_progress):
@@ -92,7 +88,8 @@ async def test_an_autoscaler_that_this_process_stops_to_reconcile_is_in_no_index
             stop()
         return tuple(TimedReading(each, 0.0) for each in world.measurements.readings)
 
-    reads = RequestingReads(world.measurements, ())
+    world.measurements.requests = ("a request",)
+    reads = FakeReads(world.measurements, ())
     reads.read = read
     world.measurements.reads = lambda *_, **__: reads
     await world.reconcile()

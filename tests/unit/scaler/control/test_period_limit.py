@@ -1,6 +1,7 @@
 """Without `behavior`, all reconciles of one period may add as many replicas as one, however often a changed metric brings one forward."""
 
 import asyncio
+import math
 
 import pytest
 from hypothesis import given
@@ -8,9 +9,13 @@ from hypothesis import strategies as st
 
 from scaler.algorithm.readings import ExternalValues
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS
-from tests.unit.scaler.control.world import SPEC, World, autoscaler
+from scaler.control.controller import Controller
+from scaler.control.workqueue import WorkQueue
+from tests.fakes import virtual_time
+from tests.unit.scaler.control.world import KEY, SPEC, World, autoscaler
 
 PERIOD_SECONDS = 15
+HOUR_SECONDS = 3600.0
 
 
 def world(kind=LOAD_AUTOSCALERS, **spec):
@@ -55,6 +60,102 @@ async def test_an_autoscaler_with_a_longer_period_may_double_as_often_as_any_oth
     assert found == [6] * 15 + [12] * 15 + [24]
 
 
+async def counts_within(seconds, load_at, *, streams=True, **spec):
+    """The replicas at each second, and when it was reconciled, with a regular reconcile each hour. `load_at`: what is streamed by second."""
+    of, queue = world(syncPeriodSeconds=3600, **spec), WorkQueue(PERIOD_SECONDS)
+    began_seconds = of.monotonic_seconds
+    queue.add(KEY, "", began_seconds, period_seconds=HOUR_SECONDS, within_seconds=0.5)
+    counts, reconciled, value = [], [], None
+    for second in range(1, seconds):
+        of.passes(1)
+        before, value = value, load_at(second)
+        readings = of.measurements.readings = [ExternalValues((value * 1000,))]
+        if streams and value != before:
+            of.measurements.are_shared = True
+            due_seconds = of.reconciler.rescale_due_seconds(KEY)
+            of.measurements.are_shared = False
+            queue.bring_forward(KEY, max(of.monotonic_seconds, due_seconds))
+        while queue.get(of.monotonic_seconds):
+            reconciled.append(second)
+            of.is_brought_forward = queue.is_brought_forward(KEY)
+            await of.reconcile_and_keep(readings)
+            queue.done(KEY, of.monotonic_seconds, requeue=True)
+            queue.bring_forward(KEY, of.reconciler.limited_until_seconds(KEY))
+        counts.append(of.replicas)
+    return counts, reconciled
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_a_load_that_rises_and_stays_is_followed_within_some_periods_of_the_flag(streams):
+    """Not after the hour of `syncPeriodSeconds`, after which the next regular reconcile comes."""
+    counts, reconciled = await counts_within(
+        600, lambda second: 1000 if second > 2 or not streams else 30, streams=streams
+    )
+    assert max(reconciled) <= 8 * PERIOD_SECONDS
+    assert counts[8 * PERIOD_SECONDS :] == [100] * (599 - 8 * PERIOD_SECONDS)
+
+
+async def test_a_change_that_the_limit_holds_back_is_followed_at_the_end_of_its_period():
+    """The reconciles before it were not limited, and no value changes afterwards."""
+    loads = [30, 60, 61, 60, 61, 60]
+    counts, reconciled = await counts_within(
+        60, lambda second: loads[second - 1] if second <= len(loads) else 120
+    )
+    assert [second for second in reconciled if second > len(loads)] == [16]
+    assert (counts[14], counts[15], counts[-1]) == (6, 12, 12)
+
+
+async def test_the_limit_causes_one_more_reconcile_for_each_period():
+    """Beside those after a write, when it is not known what a change would lead to."""
+    counts, reconciled = await counts_within(120, lambda second: 5_000 + second)
+    assert {(second - 1) % PERIOD_SECONDS for second in reconciled} <= {0, 1, 2}
+    assert counts[-1] == 500
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({"mode": "DryRun"}, id="a dry run"),
+        pytest.param({"maxReplicas": 6}, id="the maximum is reached"),
+        pytest.param(
+            {"behavior": {"scaleUp": {"policies": [{"type": "Pods", "value": 3, "periodSeconds": 900}]}}},
+            id="a policy",
+        ),
+    ],
+)  # fmt: skip
+async def test_without_a_count_that_the_next_period_might_change_nothing_is_brought_forward(spec):
+    _, reconciled = await counts_within(600, lambda _: 5_000, **spec)
+    assert reconciled == [1]
+
+
+def test_the_controller_reconciles_again_when_the_limit_ends():
+    async def scenario():
+        time = asyncio.get_running_loop().time
+        began, until = [], {0.0: 15.0, 15.0: 30.0}
+
+        async def reconcile(_):
+            began.append(time())
+            return True
+
+        of = world()
+        running = Controller(
+            WorkQueue(PERIOD_SECONDS),
+            reconcile,
+            of.telemetry,
+            limited_until=lambda _: until.get(began[-1], math.inf),
+            concurrent=1,
+            monotonic=time,
+        )
+        running.enqueue(KEY, "", period_seconds=HOUR_SECONDS, within_seconds=0.0)
+        task = asyncio.create_task(running.run())
+        await virtual_time.passes(HOUR_SECONDS - 1)
+        assert began == [0.0, 15.0, 30.0]
+        task.cancel()
+        await asyncio.wait({task})
+
+    virtual_time.run(scenario())
+
+
 async def test_a_regular_reconcile_adds_what_one_that_was_brought_forward_could_not():
     """The value has not changed since, and the decision was kept."""
     of = world()
@@ -68,7 +169,7 @@ async def test_a_change_that_the_limit_holds_back_brings_nothing_forward():
     of.measurements.are_shared = True
     for value in (600, 30):
         of.measurements.readings = [ExternalValues((value * 1000,))]
-        assert not of.reconciler.may_rescale("shop/web")
+        assert of.reconciler.rescale_due_seconds(KEY) == math.inf
 
 
 @given(loads=st.lists(st.integers(0, 900), min_size=20, max_size=60))

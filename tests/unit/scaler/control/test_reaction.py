@@ -1,6 +1,7 @@
 """Which autoscalers are reconciled early because a metric has changed."""
 
 import asyncio
+import math
 
 import pytest
 
@@ -11,17 +12,21 @@ from wire.process.crashes import Crashes
 
 
 class World:
-    """Autoscalers by path, and whether each of them would scale. A decision takes `decision_seconds`."""
+    """Autoscalers by path, and whether each of them would scale. A decision takes `decision_seconds`.
+
+    `limited`: until when the limit of a period holds an autoscaler back.
+    """
 
     def __init__(self, followers, rescaling=(), decision_seconds=0.0):
         self.followers, self.rescaling = followers, set(rescaling)
+        self.limited = {}
         self.decision_seconds = decision_seconds
         self.telemetry = Telemetry()
         self.decided, self.forward, self.seconds = [], [], 0.0
         self.reaction = Reaction(
             self.followers_of,
-            self.may_rescale,
-            self.forward.append,
+            self.rescale_due,
+            self.bring_forward,
             Crashes(self.telemetry.crashes_total.inc),
             monotonic=lambda: self.seconds,
             sleep=self.sleep,
@@ -34,10 +39,14 @@ class World:
     async def followers_of(self, path):
         return self.followers.get(path, ())
 
-    def may_rescale(self, key):
+    def rescale_due(self, key):
         self.seconds += self.decision_seconds
         self.decided.append(key)
-        return key in self.rescaling
+        return -math.inf if key in self.rescaling else self.limited.get(key, math.inf)
+
+    def bring_forward(self, key, to_seconds):
+        assert to_seconds == self.limited.get(key, -math.inf)
+        self.forward.append(key)
 
     async def sleep(self, seconds):
         self.slept_seconds += seconds
@@ -62,6 +71,13 @@ def test_only_autoscalers_that_would_scale_are_brought_forward():
     assert world.forward == ["ns/2"]
 
 
+def test_an_autoscaler_that_a_limit_holds_back_is_brought_forward_to_its_end():
+    world = World({"/a": ("ns/1", "ns/2")})
+    world.limited = {"ns/1": 15.0}
+    world.react("/a")
+    assert world.forward == ["ns/1"]
+
+
 def test_a_path_that_changes_several_times_meanwhile_is_decided_once():
     world = World({"/a": ("ns/1",)}, rescaling=["ns/1"])
     world.react("/a", "/a", "/a", "/unknown")
@@ -81,10 +97,10 @@ def test_many_decisions_leave_time_for_everything_else(count):
 class CrashingWorld(World):
     """One autoscaler cannot be decided, and the followers of one path cannot be found."""
 
-    def may_rescale(self, key):
+    def rescale_due(self, key):
         if key == "ns/broken":
             raise ZeroDivisionError
-        return super().may_rescale(key)
+        return super().rescale_due(key)
 
     async def followers_of(self, path):
         if path == "/broken":

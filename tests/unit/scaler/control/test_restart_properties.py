@@ -105,3 +105,47 @@ async def test_a_panic_that_lasts_goes_on_after_a_restart(minutes):
     found.restart()
     assert await found.sync(10, elapsed=PERIOD_SECONDS) == 9
     assert await found.sync(10, elapsed=60) == 1
+
+
+@pytest.mark.parametrize("restarted_after", [10, 20, 35])
+@pytest.mark.parametrize("window_seconds", [0, 30, 60, 120, 300])
+async def test_a_restart_does_not_begin_the_cooldown_again(window_seconds, restarted_after):
+    """Whatever the window is while replicas are removed slowly, which takes longer than the cooldown."""
+    policy = {"type": "Pods", "value": 1, "periodSeconds": 60}
+    down = {"stabilizationWindowSeconds": window_seconds, "policies": [policy]}
+    spec = {
+        "minReplicas": 0,
+        "scaleToZero": {"cooldownSeconds": 600},
+        "behavior": {"scaleDown": down},
+    }
+
+    async def seconds_to_zero(restarted_after=None):
+        found = World(object=autoscaler(spec={**SPEC, "maxReplicas": 500, **spec}))
+        found.scaled(10)
+        await found.sync(100)
+        began = found.now_seconds
+        number = 0
+        while found.replicas:
+            if number == restarted_after:
+                found.passes(45)
+                found.restart()
+            await found.sync(0)
+            number += 1
+        return found.now_seconds - began
+
+    usual_seconds = await seconds_to_zero()
+    assert await seconds_to_zero(restarted_after) <= usual_seconds + 60
+
+
+async def test_a_restart_does_not_begin_a_failure_again_while_the_replicas_are_the_minimum():
+    """The memory is not stored again then, so its age does not show when the last reconcile was."""
+    fallback = {"type": "Replicas", "replicas": 2, "failureDurationSeconds": 600}
+    metrics = [{**SPEC["metrics"][0], "name": "queue", "fallback": fallback}]
+    found = World(object=autoscaler(spec={**SPEC, "minReplicas": 3, "metrics": metrics}))
+    found.scaled(3)
+    for _ in range(200):
+        await found.sync(None)
+    assert found.conditions()["ScalingActive"][0] == "True"
+    found.restart()
+    await found.sync(None)
+    assert found.conditions()["ScalingActive"][0] == "True"

@@ -233,32 +233,6 @@ def test_an_autoscaler_with_its_own_period_is_due_once_per_period_of_its_own():
     assert queue.get(108.0) == ("ns/a", 108.0)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "due_seconds"),
-    [
-        pytest.param(3600, 5, 105.0, id="a shorter period does not wait for the longer one"),
-        pytest.param(None, 30, 105.0, id="a longer one begins with the next reconcile"),
-        pytest.param(40, None, 105.0, id="back to the flag's"),
-        pytest.param(40, 40, 105.0, id="the same"),
-    ],
-)
-def test_a_changed_period_counts_at_once(before, after, due_seconds):
-    queue = workqueue()
-    queue.add("ns/a", UID, 100.0, period_seconds=before)
-    queue.add("ns/a", UID, 102.0, period_seconds=after)
-    assert queue.next_due_seconds == due_seconds
-
-
-def test_a_period_that_changes_during_a_reconcile_counts_afterwards():
-    queue = workqueue()
-    queue.add("ns/a", UID, 100.0)
-    assert queue.get(105.0) == ("ns/a", 105.0)
-    queue.add("ns/a", UID, 105.5, period_seconds=4)
-    assert queue.get(110.0) is None, "it is still being reconciled"
-    queue.done("ns/a", 106.0, requeue=True)
-    assert queue.next_due_seconds == 109.0
-
-
 def test_a_deleted_autoscaler_leaves_no_period_behind():
     queue = workqueue()
     queue.add("ns/a", UID, 100.0, period_seconds=4)
@@ -324,6 +298,16 @@ def test_a_change_during_a_reconcile_causes_another_one_after_it():
     queue.get(21.0)
     queue.done("ns/a", 21.1, requeue=True)
     assert queue.next_due_seconds == 30.0
+
+
+def test_a_change_during_a_reconcile_that_counts_later_causes_another_one_then():
+    queue = in_phase(20.0)
+    queue.bring_forward("ns/a", 20.0)
+    queue.get(20.0)
+    for to_seconds in (28.0, 25.0, 27.0):
+        assert queue.bring_forward("ns/a", to_seconds)
+    queue.done("ns/a", 20.2, requeue=True)
+    assert queue.next_due_seconds == 25.0
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

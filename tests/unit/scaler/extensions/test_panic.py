@@ -129,6 +129,48 @@ def test_a_fallback_begins_no_panic(fallback, expected):
     assert found.desired_replicas == expected
 
 
+def with_a_fallback(before, value, *, now=NOW, fallback=95):
+    """A decision from 4 replicas with two metrics: one with this value, None if it fails, and one that has fallen back."""
+    of = with_panic(max_replicas=100)
+    metric = of.metrics[0]
+    failing = MetricFallback(type="Replicas", replicas=fallback, failure_duration_seconds=30)
+    metrics = (named(metric, "queue"), named(metric, "other", fallback=failing))
+    record = MetricRecord(name="other", failing_since_unix_seconds=NOW - 999)
+    states = {"fallback": (record,), "panic": before}
+    return decided(
+        observed(replaced(of, metrics=metrics), replicas=4),
+        (
+            MetricFailed("down") if value is None else ExternalValues((value * 1000,)),
+            MetricFailed("down"),
+        ),
+        memory=msgspec.structs.replace(recommended((4, 30)), states=states),
+        settings=LA,
+        now=now,
+    )
+
+
+@pytest.mark.parametrize("fallback", [1, 30, 95])
+def test_a_fallback_hides_no_load_that_another_metric_has_measured(fallback):
+    assert with_a_fallback(PanicState(), 400, fallback=fallback).desired_replicas == 40
+    assert with_a_fallback(PanicState(), 40, fallback=fallback).desired_replicas == 4
+
+
+def test_a_reconcile_that_measures_nothing_does_not_count_in_the_window():
+    """Otherwise the next one would find half of the load."""
+    before = with_a_fallback(PanicState(), None).memory.states["panic"]
+    assert before == PanicState()
+    found = with_a_fallback(before, 100, now=NOW + 2)
+    assert found.memory.states["panic"].panicking.highest == 10
+
+
+def test_a_reconcile_that_measures_nothing_begins_no_panic():
+    """Not by what was measured before it, either."""
+    calm = PanicSample(replicas=4, made_at_unix_seconds=NOW - 5)
+    load = PanicSample(replicas=10, made_at_unix_seconds=NOW - 4)
+    found = with_a_fallback(PanicState(samples=(calm, load)), None, now=NOW + 1.5)
+    assert found.memory.states["panic"] == PanicState(samples=(load,))
+
+
 def test_the_window_is_averaged():
     """One reading of 80 between others of 40 is not a panic with a window of 6 s."""
     calm = tuple(PanicSample(replicas=4, made_at_unix_seconds=NOW - ago) for ago in (6, 5.9, 4, 2))

@@ -24,14 +24,17 @@ from tests.unit.scaler.objects import (
     decided,
     external,
     few_examples,
+    named,
     observed,
     of_pods,
     pod,
     recommended,
     replaced,
+    resource,
     rules,
     samples,
     spec,
+    utilization,
     value,
 )
 from wire.api.meta import time_from_unix
@@ -255,3 +258,36 @@ def test_a_higher_minimum_is_not_held():
     of = spec(external(average("10")), min_replicas=8)
     found = held_up(of, 50, recommended((5, 60)), target_pods=(*old(5), *new(1)))
     assert found.desired_replicas == 8
+
+
+@pytest.mark.parametrize("rollout", ["Count", "IgnoreSurge", "HoldUp"])
+def test_what_surge_pods_use_while_they_start_is_not_load(rollout):
+    """Otherwise each rollout would let a forecast expect more."""
+    of = forecasting(named(resource(utilization(80)), "load"))
+    of = replaced(of, pod_readiness=PodReadiness(rollout=rollout))
+    starting = new(3, ready="False", started_seconds_ago=30, turned_seconds_ago=30)
+    used = {each.metadata.name: 1_200 for each in old(10)}
+    found = decided(
+        observed(of, replicas=10),
+        (samples({**used, **{each.metadata.name: 5_000 for each in starting}}),),
+        memory=expecting(of, 1.0),
+        settings=LA,
+        target_pods=(*old(10), *starting),
+    )
+    assert found.derivation.steps["forecast"].load == pytest.approx(12.0)
+
+
+@pytest.mark.parametrize("rollout", ["Count", "IgnoreSurge", "HoldUp"])
+def test_what_ready_surge_pods_use_is_load(rollout):
+    """They have taken over a part of it."""
+    of = forecasting(named(of_pods(average("10")), "load"))
+    of = replaced(of, pod_readiness=PodReadiness(rollout=rollout))
+    target_pods = (*old(10), *new(3))
+    found = decided(
+        observed(of, replicas=10),
+        (samples({each.metadata.name: 12_000 for each in target_pods}),),
+        memory=expecting(of, 1.0),
+        settings=LA,
+        target_pods=target_pods,
+    )
+    assert found.derivation.steps["forecast"].load == 156

@@ -98,8 +98,13 @@ def test_the_cooldown_begins_again_after_the_pods_of_the_target_were_ambiguous()
     assert desired(of_queue(), queue(0), memory=blind.memory, replicas=1).desired_replicas == 1
 
 
-@pytest.mark.parametrize(("seconds_ago", "expected"), [(3600, 5), (30, 0)])
-def test_the_cooldown_begins_again_after_a_time_without_reconciles(seconds_ago, expected):
+@pytest.mark.parametrize(
+    ("seconds_ago", "window_seconds", "expected"),
+    [(3600, 300, 5), (30, 300, 0), (3600, 0, 1), (60, 0, 0), (61, 0, 1)],
+)
+def test_the_cooldown_begins_again_after_a_time_without_reconciles(
+    seconds_ago, window_seconds, expected
+):
     """Another process, or this one after it was suspended, does not know what the metrics were meanwhile."""
     before = NOW - seconds_ago
     memory = Memory(
@@ -107,7 +112,8 @@ def test_the_cooldown_begins_again_after_a_time_without_reconciles(seconds_ago, 
         states={"zero": before - 999},
     )  # fmt: skip
     stored = StoredMemory(history=history_of(memory, EXTENSIONS), known_replicas=(5,))
-    of = of_queue(behavior=Behavior(scale_up=rules(ANY), scale_down=rules(window_seconds=300)))
+    down = rules(window_seconds=window_seconds)
+    of = of_queue(behavior=Behavior(scale_up=rules(ANY), scale_down=down))
     assert desired(of, queue(0), memory=stored, replicas=5).desired_replicas == expected
 
 

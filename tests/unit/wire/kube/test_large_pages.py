@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import pytest
 from aiohttp import web
 
+from tests.unit.wire.kube.test_cache import page, play, pod
 from tests.unit.wire.kube.test_client import client_of
-from wire.api.status import Unavailable
+from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.list_and_watch import pages
 from wire.kube.requests import PageTooLarge
@@ -68,8 +69,8 @@ async def listed(client: KubeClient, limit: int | None) -> list[int]:
     async def get(params: dict[str, str]) -> bytes:
         return await client.get("/objects", params)
 
-    async for page in pages("/api/v1/pods", get, {}, limit):
-        found += [json.loads(bytes(raw))["number"] for raw in page.items]
+    async for each in pages("/api/v1/pods", get, {}, limit):
+        found += [json.loads(bytes(raw))["number"] for raw in each.items]
     return found
 
 
@@ -116,3 +117,35 @@ async def test_objects_that_become_larger_within_a_list_make_the_pages_smaller(c
     lister = Lister(*[10] * 4, *[6 * OBJECT_BYTES] * 4)
     assert await listed(await connected(lister), 4) == list(range(8))
     assert lister.limits == ["4", "4", "2", "1", "1", "1", "1"]
+
+
+async def test_after_a_continue_token_expired_large_objects_come_in_the_pages_that_they_need():
+    """In one piece they would be too large."""
+    expired = StatusError("old", code=410, reason="Expired")
+    too_large = PageTooLarge("too large", bytes_max=100)
+    watched = await play(
+        too_large,
+        too_large,
+        page(pod("a", 1), version=1, continue_="t"),
+        expired,
+        page(pod("a", 1), version=5, continue_="u"),
+        page(pod("b", 2), version=5),
+    )
+    assert watched.names() == ["a", "b"]
+    sizes = [params.get("limit") for params, _ in watched.server.requests[:6]]
+    assert sizes == ["500", "250", "125", "125", "125", "125"]
+    assert watched.pauses_seconds == []
+
+
+async def test_after_a_second_continue_token_expired_the_list_comes_in_one_piece():
+    expired = StatusError("old", code=410, reason="Expired")
+    watched = await play(
+        PageTooLarge("too large", bytes_max=100),
+        page(pod("a", 1), version=1, continue_="t"),
+        expired,
+        page(pod("a", 1), version=5, continue_="u"),
+        expired,
+        page(pod("a", 1), pod("b", 2), version=9),
+    )
+    assert watched.names() == ["a", "b"]
+    assert watched.server.requests[5][0] == {}

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from tests.unit.wire.kube.test_cache import ScriptedServer, Watched, event, page, play, pod
+from tests.unit.wire.kube.test_cache import GONE, ScriptedServer, Watched, event, page, play, pod
 from wire.api.status import StatusError, Unavailable
 from wire.kube.watch_pace import WATCH_SECONDS_MIN, WATCH_WORKS_SECONDS
 
@@ -88,6 +88,31 @@ async def test_the_pauses_are_short_again_after_a_watch_that_has_lasted(seconds,
     listed = page(version=9)
     script = [listed, TIMEOUT, listed, TIMEOUT, listed, [BOOKMARK, FAILED], page(version=13)]
     assert await pauses_after(Lasting(*script, seconds=seconds)) == pauses_seconds
+
+
+@pytest.mark.parametrize(
+    ("seconds", "pauses_seconds"),
+    [
+        pytest.param(4.0, [0.8, 1.6, 3.2, 4.0, 4.0, 4.0], id="seconds"),
+        pytest.param(1.5, [0.8, 1.5, 1.5, 1.5, 1.5, 1.5], id="little more than a second"),
+        pytest.param(0.9, [0.8, 1.6, 3.2, 6.4, 12.8, 25.6], id="less"),
+    ],
+)
+async def test_a_cache_is_without_a_watch_for_as_long_as_it_had_one_at_most(
+    seconds, pauses_seconds
+):
+    """Also if each watch must be followed by a LIST. Only after watches that end at once may the pauses be longer."""
+    server = Lasting(
+        *([page(version=12), [event("ADDED", pod("a", 12)), GONE]] * 6), page(version=13),
+        seconds=seconds,
+    )  # fmt: skip
+    assert await pauses_after(server) == pytest.approx(pauses_seconds)
+
+
+async def test_a_list_that_fails_after_a_watch_is_repeated_more_rarely_each_time():
+    listed = page(version=9)
+    script = [listed, [BOOKMARK, GONE], *[TIMEOUT] * 5, listed]
+    assert await pauses_after(Lasting(*script, seconds=1.0)) == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6]
 
 
 async def test_a_watch_that_has_lasted_is_followed_at_once_by_the_next():
