@@ -44,7 +44,6 @@ from wire.serving.server import Delegates, Server
 
 OK: Final = 0
 FAILED: Final = 1
-# The pauses between attempts while discovery has never succeeded.
 # How long shutdown waits for events that are still to be written.
 FLUSH_SECONDS: Final = 2.0
 
