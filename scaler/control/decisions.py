@@ -276,7 +276,7 @@ class Decisions:
     def _rivals(self, autoscaler: Autoscaler) -> tuple[str, ...]:
         if not self._kind.shares_no_target or autoscaler.is_dry_run:
             return ()
-        return self._with.rivals.rivals_of(autoscaler, self._kind.kind)
+        return self._with.rivals.of(autoscaler, self._kind.kind)
 
 
 def _uid(target: TargetScale | ScaleUnavailable) -> str:

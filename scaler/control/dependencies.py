@@ -17,8 +17,9 @@ from scaler.cluster.metrics.measurements import Measurements
 from scaler.cluster.metrics.metric_requests import MetricRequest
 from scaler.cluster.pod_owners import PodOwners
 from scaler.cluster.pods import WatchedPods
-from scaler.cluster.rivals import Selectors, Targets
+from scaler.cluster.rivals import Rivals
 from scaler.cluster.scales import Scales
+from scaler.cluster.selectors import Selectors
 from scaler.cluster.telemetry import Telemetry
 from wire.kube.requests import Writer
 
@@ -51,7 +52,7 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     autoscalers: WatchedAutoscalers
     pods: WatchedPods
     selectors: Selectors
-    rivals: Targets
+    rivals: Rivals
     measurements: Measurements
     events: Events
     telemetry: Telemetry

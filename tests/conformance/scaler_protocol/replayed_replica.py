@@ -12,8 +12,9 @@ from scaler.api.upstream import NEWEST
 from scaler.cluster.clock import Clock
 from scaler.cluster.lease import LeaseTimes
 from scaler.cluster.memories.store import MemoryStore
-from scaler.cluster.rivals import Selectors, Targets
+from scaler.cluster.rivals import Rivals
 from scaler.cluster.scales import Scales
+from scaler.cluster.selectors import Selectors
 from scaler.cluster.shards.assignment import shard_of
 from scaler.cluster.shards.membership import Membership
 from scaler.cluster.telemetry import Telemetry
@@ -149,7 +150,7 @@ class Replica:
                 autoscalers=autoscalers,
                 pods=FakePods(POD),
                 selectors=selectors,
-                rivals=Targets(),
+                rivals=Rivals(),
                 measurements=self.measurements,
                 events=FakeEvents(),
                 telemetry=telemetry,
