@@ -13,6 +13,7 @@ from scaler.algorithm.owners import INPUT, owned, selects_owned
 from scaler.algorithm.plan import plan
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
+from scaler.api.kinds import WatchedKind
 from scaler.api.sync_period import own_period_seconds
 from scaler.cluster.clock import Clock
 from scaler.cluster.metrics.measurements import TimedReading
@@ -32,14 +33,13 @@ class Decisions:
     def __init__(
         self,
         dependencies: Dependencies,
-        settings: Settings,
+        kind: WatchedKind,
         memories: Memories,
         left_zeros: LeftZeros,
         clock: Clock,
     ) -> None:
         self._with = dependencies
-        self._settings = settings
-        self._kind = settings.kind
+        self._kind = kind
         self._memories = memories
         self._left_zeros = left_zeros
         self._clock = clock
@@ -47,7 +47,7 @@ class Decisions:
     @property
     def settings(self) -> Settings:
         """As of now: the version of the API server may have changed."""
-        return self._settings if self._with.settings is None else self._with.settings()
+        return self._with.settings()
 
     async def make(
         self,
@@ -163,7 +163,7 @@ class Decisions:
     def _present_period(self, record: Record) -> int | None:
         """What the target had when the present period began; None if it is over."""
         # Also with a longer period of its own, an autoscaler may add replicas as often as any other.
-        return record.period_replicas(self._clock.monotonic(), self._settings.sync_period_seconds)
+        return record.period_replicas(self._clock.monotonic(), self.settings.sync_period_seconds)
 
     def _is_unchanged(self, last: LastDecision, record: Record) -> bool:
         """Whether it would be made from the same, except for readings and the time."""

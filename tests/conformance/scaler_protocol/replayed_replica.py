@@ -70,6 +70,9 @@ class Watched(FakeAutoscalers):
     def __iter__(self):
         return iter(self.by_key.values())
 
+    def listed_in(self, namespace):
+        return len(self.by_key)
+
 
 class Watches:
     """What the replica watches: everything is listed."""
@@ -95,6 +98,16 @@ class Watches:
 
 async def _no_pause(_):
     await asyncio.sleep(0)
+
+
+class NoLists:
+    """Each first reconcile reads what it needs."""
+
+    def begin(self, autoscalers, listed_in):
+        pass
+
+    def forget(self, includes):
+        pass
 
 
 class Replica:
@@ -172,6 +185,7 @@ class Replica:
             self.store,
             telemetry,
             lambda: settings,
+            NoLists(),
         )
         self.membership = Membership(
             self.connection,

@@ -80,6 +80,7 @@ class Many:
                     "status": {"replicas": 1, "selector": f"app={name}"},
                 },
             )
+        settings = Settings(kind=LOAD_AUTOSCALERS, extensions=extensions_of(LOAD_AUTOSCALERS))
         dependencies = Dependencies(
             kube=self.kube,
             scales=Scales(
@@ -92,9 +93,9 @@ class Many:
             measurements=FakeMeasurements(ExternalValues((30_000,))),
             events=FakeEvents(),
             telemetry=Telemetry(),
+            settings=lambda: settings,
             scales_first=lambda key: self.controller.scales_first(key),
         )
-        settings = Settings(kind=LOAD_AUTOSCALERS, extensions=extensions_of(LOAD_AUTOSCALERS))
         clock = Clock(now=lambda: NOW_SECONDS + now(), monotonic=now)
         self.reconciler = Reconciler(dependencies, settings, clock=clock)
         self.controller = Controller(
