@@ -18,18 +18,16 @@ ROOT = Path(__file__).parents[1]
 JUNIT = ROOT / "out" / "junit"
 DOCUMENT = ROOT / "CONTRIBUTING.md"
 LONGEST = 15
-SECONDS_PER_MINUTE = 60
-HEADER = "| part | tests | seconds |\n|---|---|---|\n"
+HEADER = "| part | seconds |\n|---|---|\n"
 # A part that differs by less is not named: machines differ, too.
 DIFFERING_RATIO, DIFFERING_SECONDS = 2.0, 30.0
-_ROW = re.compile(r"\| `(?P<name>[a-z0-9_/]+)` \| (?P<tests>[\d,]+) \| (?P<seconds>[\d,]+) \|\n")
+_ROW = re.compile(r"\| `(?P<name>[a-z0-9_/]+)` \| (?P<seconds>[\d,]+) \|\n")
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     """A directory of tests."""
 
     name: str
-    tests: int
     seconds: float
 
 
@@ -85,19 +83,16 @@ def cases_of(files: Iterable[Path]) -> Iterable[Case]:
 
 def parts_of(cases: Iterable[Case]) -> list[Part]:
     """By directory, the longest first."""
-    seconds: dict[str, list[float]] = defaultdict(list)
+    seconds: dict[str, float] = defaultdict(float)
     for case in cases:
-        seconds[case.part].append(case.seconds)
-    found = [
-        Part(name=name, tests=len(times), seconds=round(sum(times), 1))
-        for name, times in seconds.items()
-    ]
+        seconds[case.part] += case.seconds
+    found = [Part(name=name, seconds=round(times, 1)) for name, times in seconds.items()]
     return sorted(found, key=lambda each: -each.seconds)
 
 
 def table(parts: Iterable[Part]) -> str:
     """In Markdown."""
-    rows = (f"| `{each.name}` | {each.tests:,} | {each.seconds:,.0f} |\n" for each in parts)
+    rows = (f"| `{each.name}` | {each.seconds:,.0f} |\n" for each in parts)
     return HEADER + "".join(rows)
 
 
@@ -107,7 +102,6 @@ def parts_in(document: str) -> list[Part]:
     return [
         Part(
             name=row["name"],
-            tests=int(row["tests"].replace(",", "")),
             seconds=float(row["seconds"].replace(",", "")),
         )
         for row in _ROW.finditer(document, begin, end)

@@ -26,6 +26,7 @@ from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.process.event_loop import stop_requested
+from wire.process.first_of import first_of
 from wire.serving.health import Check
 from wire.serving.server import Delegates, Server
 
@@ -84,10 +85,7 @@ class _Server:
         tasks.start(self._reloader.run(), name="configuration reload")
         tasks.start(self._parts.mapper.run(), name="discovery")
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reloader.reload_now)
-        ends = [asyncio.create_task(each.wait()) for each in (stop, tasks.failed)]
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        for end in ends:
-            end.cancel()
+        await first_of(stop.wait(), tasks.failed.wait())
         log.info("shutting down: not accepting new connections, finishing requests in flight")
         if self._streams is not None:
             await self._streams.close()

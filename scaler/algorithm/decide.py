@@ -9,7 +9,7 @@ import msgspec
 
 from scaler.algorithm.combine import Recommended
 from scaler.algorithm.compute import compute
-from scaler.algorithm.conditions import Conditions, unable_to_compute
+from scaler.algorithm.conditions import unable_to_compute
 from scaler.algorithm.decision import Decision, ErrorClass, Event, warning
 from scaler.algorithm.draft import Ask, Draft, Turn
 from scaler.algorithm.guard import decided, uncomputable
@@ -59,24 +59,19 @@ def refused(ask: Ask) -> Decision:
     message = (
         f"{turn.policy.kind.short_name} {turn.autoscaler.key} was deleted during reconciliation"
     )
-    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
-    return uncomputable(
-        Draft(turn), problem=message, error=message, conditions=conditions, events=()
-    )
+    return uncomputable(Draft(turn), problem=message, error=message, events=())
 
 
 def _ambiguous(turn: Turn, pods: TargetPods) -> Decision:
     """Another autoscaler controls some of these pods, so their metrics do not say how many to have."""
     message = f"pods by selector {turn.scale.selector} are controlled by {_several(turn, pods)}"
-    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
-    conditions.scaling_inactive("AmbiguousSelector", message)
     draft = Draft(turn)
     draft.hold()
+    draft.conditions.scaling_inactive("AmbiguousSelector", message)
     return uncomputable(
         draft,
         problem=message,
         error=message,
-        conditions=conditions,
         events=(warning("AmbiguousSelector", message),),
     )
 
@@ -92,25 +87,21 @@ def _several(turn: Turn, pods: TargetPods) -> str:
 
 def _blocked(draft: Draft, recommended: Recommended) -> Decision:
     """Too many metrics failed to go by the others."""
-    turn = draft.turn
     draft.hold()
-    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
     if recommended.blocking is not None:
         message = unable_to_compute(recommended.blocking.message)
-        conditions.scaling_inactive(recommended.blocking.reason, message)
+        draft.conditions.scaling_inactive(recommended.blocking.reason, message)
     assert recommended.error is not None  # noqa: S101 - `combine` says why there is no count
     return uncomputable(
         draft,
         error=recommended.error,
-        error_class=_error_class(turn, recommended),
-        conditions=conditions,
+        error_class=_error_class(draft.turn, recommended),
         events=_failures(recommended),
     )
 
 
 def _by_metrics(draft: Draft, recommended: Recommended) -> Decision:
-    turn = draft.turn
-    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
+    turn, conditions = draft.turn, draft.conditions
     conditions.scaling_active(recommended.winner_name)
     if draft.stabilization is not None:
         conditions.able_to_scale(draft.stabilization.reason)
@@ -122,7 +113,7 @@ def _by_metrics(draft: Draft, recommended: Recommended) -> Decision:
     draft.reason = draft.reason or _reason(draft, recommended.winner_name)
     draft.events[:0] = _failures(recommended)
     return msgspec.structs.replace(
-        decided(draft, conditions),
+        decided(draft),
         error=recommended.error,
         error_class=_error_class(turn, recommended) if recommended.error else ErrorClass.NONE,
     )

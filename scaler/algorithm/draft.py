@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from scaler.algorithm.combine import Recommended
+from scaler.algorithm.conditions import Conditions
 from scaler.algorithm.decision import Branch, Event
 from scaler.algorithm.derivation import Bound, Derivation, Stabilization
 from scaler.algorithm.extension import Part
@@ -38,7 +39,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     moment: Moment
     branch: Branch = Branch.METRICS
     conditions: tuple[Condition, ...] = ()
-    """The whole list so far."""
+    """The whole list as the decision starts from it."""
     inputs: Mapping[str, Any] = {}
     """See `Observed.inputs`."""
     outdated: str | None = None
@@ -105,6 +106,8 @@ class Draft:
         self.turn = turn
         self.signals = signals
         self.workload = turn.workload
+        self.conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
+        """The whole list so far."""
         self.proposals: tuple[Proposal, ...] = ()
         self.recommended: Recommended | None = None
         self.replicas = turn.scale.spec_replicas

@@ -6,14 +6,13 @@ change, hold back or only show a count applies to all of them, and it is the onl
 
 import msgspec
 
-from scaler.algorithm.conditions import Conditions
 from scaler.algorithm.decision import Branch, Decision, ErrorClass, Event, PodPatch, warning
 from scaler.algorithm.draft import Draft, Turn
 
 OUTDATED_CACHE = "OutdatedCache"
 
 
-def decided(draft: Draft, conditions: Conditions) -> Decision:
+def decided(draft: Draft) -> Decision:
     """Write `draft.replicas`, if it differs from the current count; from zero at least the minimum."""
     turn, held, held_by = draft.turn, "", ""
     current = turn.current_replicas
@@ -31,7 +30,7 @@ def decided(draft: Draft, conditions: Conditions) -> Decision:
     if stays and turn.branch in (Branch.ABOVE_MAX, Branch.BELOW_MIN):
         # Nothing is measured as long as the target stays outside its bounds.
         draft.hold()
-    decision = _written(draft, conditions)
+    decision = _written(draft)
     if not (lifted or held):
         return decision
     derivation = msgspec.structs.replace(
@@ -44,10 +43,9 @@ def undecided(
     draft: Draft,
     *,
     error: str,
-    error_class: ErrorClass = ErrorClass.INTERNAL,
-    problem: str | None = None,
-    conditions: Conditions,
-    events: tuple[Event, ...] = (),
+    error_class: ErrorClass,
+    problem: str | None,
+    events: tuple[Event, ...],
     events_after_status: tuple[Event, ...] = (),
 ) -> Decision:
     """Write nothing, because the metrics give no count; or minReplicas after a zero that the scaler has set, or what an extension sets."""
@@ -59,9 +57,9 @@ def undecided(
         part.extension.final(part.rules, draft)
     draft.events[:0] = events
     if draft.replicas != turn.current_replicas and turn.branch is Branch.METRICS:
-        decision = _written(draft, conditions)
+        decision = _written(draft)
     else:
-        decision = _decision(draft, conditions)
+        decision = _decision(draft)
     derivation = decision.derivation
     if problem:
         derivation = msgspec.structs.replace(derivation, problem=problem)
@@ -80,7 +78,6 @@ def uncomputable(
     error: str,
     error_class: ErrorClass = ErrorClass.INTERNAL,
     problem: str | None = None,
-    conditions: Conditions,
     events: tuple[Event, ...],
 ) -> Decision:
     """Write nothing: the metrics do not result in a count; upstream says so once more after the status."""
@@ -93,13 +90,12 @@ def uncomputable(
         f"for {target}: {error}",
         error_class=error_class,
         problem=problem,
-        conditions=conditions,
         events=events,
         events_after_status=(warning("FailedComputeMetricsReplicas", error),),
     )
 
 
-def _written(draft: Draft, conditions: Conditions) -> Decision:
+def _written(draft: Draft) -> Decision:
     turn, desired = draft.turn, draft.replicas
     policy, current = turn.policy, turn.current_replicas
     rescale = desired != current and not policy.is_dry_run
@@ -107,7 +103,7 @@ def _written(draft: Draft, conditions: Conditions) -> Decision:
     if sets_zero and (policy.can_scale_to_zero or draft.zero_is_own):
         # Remembered before it is written, since the answer to the write may get lost.
         draft.memory = msgspec.structs.replace(draft.memory, scaled_to_zero=True)
-    decision = _decision(draft, conditions)
+    decision = _decision(draft)
     annotations: tuple[PodPatch, ...] = ()
     if rescale and desired < current:
         annotations = tuple(
@@ -127,7 +123,7 @@ def _written(draft: Draft, conditions: Conditions) -> Decision:
     )
 
 
-def _decision(draft: Draft, conditions: Conditions) -> Decision:
+def _decision(draft: Draft) -> Decision:
     turn = draft.turn
     return Decision(
         autoscaler=turn.autoscaler,
@@ -136,7 +132,7 @@ def _decision(draft: Draft, conditions: Conditions) -> Decision:
         extensions=turn.settings.extensions,
         parts=turn.parts,
         current_replicas=turn.current_replicas,
-        conditions=conditions.as_tuple(),
+        conditions=draft.conditions.as_tuple(),
         events=tuple(draft.events),
         memory=draft.remembered(),
         derivation=draft.derivation(),

@@ -128,13 +128,11 @@ def _unusable_selector(turn: Turn, selector: UnusableSelector) -> Decision:
     """Without its pods, no metric is computed."""
     draft = Draft(turn)
     draft.hold()
-    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
-    conditions.scaling_inactive("InvalidSelector", selector.condition_message)
+    draft.conditions.scaling_inactive("InvalidSelector", selector.condition_message)
     return uncomputable(
         draft,
         problem=selector.event_message,
         error=selector.event_message,
-        conditions=conditions,
         events=(warning(selector.event_reason, selector.event_message),),
     )
 
@@ -143,14 +141,12 @@ def _too_large(turn: Turn, excess: str) -> Decision:
     """Evaluating it would delay other autoscalers."""
     draft = Draft(turn)
     draft.hold()
-    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
-    conditions.scaling_inactive("SpecTooLarge", excess)
+    draft.conditions.scaling_inactive("SpecTooLarge", excess)
     return undecided(
         draft,
         problem=excess,
         error=excess,
         error_class=ErrorClass.SPEC,
-        conditions=conditions,
         events=(warning("SpecTooLarge", excess),),
     )
 
@@ -159,17 +155,17 @@ def _at_once(turn: Turn, desired: int, reason: str) -> Decision:
     """Outside the bounds: to the bound at once, whatever metrics and history say."""
     draft = Draft(turn)
     draft.replicas, draft.reason = desired, reason
-    return decided(draft, Conditions(turn.conditions, turn.moment.now_unix_seconds))
+    return decided(draft)
 
 
 def _disabled(turn: Turn) -> Decision:
     """Zero replicas that the controller did not set disable autoscaling."""
-    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
-    conditions.scaling_inactive("ScalingDisabled")
-    if turn.policy.upstream.marks_zero and not turn.policy.scale_to_zero:
-        conditions.remove_scaled_to_zero()
     memory = disabled_with_states(turn.memory, turn.settings.extensions)
-    return decided(Draft(msgspec.structs.replace(turn, memory=memory)), conditions)
+    draft = Draft(msgspec.structs.replace(turn, memory=memory))
+    draft.conditions.scaling_inactive("ScalingDisabled")
+    if turn.policy.upstream.marks_zero and not turn.policy.scale_to_zero:
+        draft.conditions.remove_scaled_to_zero()
+    return decided(draft)
 
 
 def _shared_target(turn: Turn, rivals: tuple[str, ...]) -> Decision:
@@ -180,14 +176,13 @@ def _shared_target(turn: Turn, rivals: tuple[str, ...]) -> Decision:
     target = turn.autoscaler.spec.scale_target_ref
     others = " and ".join(rivals)
     message = f"{target.kind}/{target.name} is scaled by {others} as well: delete one of them"
-    conditions = Conditions(turn.conditions, turn.moment.now_unix_seconds)
-    conditions.scaling_inactive("AmbiguousSelector", message)
+    draft = Draft(turn)
+    draft.conditions.scaling_inactive("AmbiguousSelector", message)
     return undecided(
-        Draft(turn),
+        draft,
         problem=message,
         error=message,
         error_class=ErrorClass.SPEC,
-        conditions=conditions,
         events=(warning("AmbiguousSelector", message),),
     )
 

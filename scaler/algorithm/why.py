@@ -34,7 +34,7 @@ from scaler.algorithm.replicas import (
     WITHIN_TOLERANCE_AFTER_FILL_IN,
 )
 from scaler.algorithm.stabilization import READY_FOR_NEW_SCALE
-from scaler.api.extension_status import DecisionSummary
+from scaler.api.decision_summary import DecisionSummary
 from wire.api.quantity import format_milli
 from wire.api.wording import some
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from scaler.api.candidate import CandidateStatus, CandidateStep
+from scaler.api.decision_summary import DecisionSummary
 from scaler.api.extension_spec import (
     Futility,
     MetricFallback,
@@ -21,7 +22,6 @@ from scaler.api.extension_spec import (
     ScaleToZero,
     Suspend,
 )
-from scaler.api.extension_status import DecisionSummary
 from scaler.api.forecast import ForecastSpec, ForecastStatus
 from scaler.api.json_object import JsonObject
 from scaler.api.schedules import ScheduleSpec, ScheduleStatus

@@ -31,8 +31,8 @@ Listed = Callable[[str], Awaitable[TargetScale | None]]
 """The Scale at a path, as a LIST of its targets has shown it; None if none has."""
 
 
-async def none_listed(_: str) -> None:
-    """Every Scale is read by a request of its own."""
+async def none_listed(_: object) -> None:
+    """Every Scale, or every memory, is read by a request of its own."""
 
 
 class ScaleCopy(msgspec.Struct, frozen=True):

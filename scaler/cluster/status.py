@@ -12,7 +12,7 @@ from scaler.algorithm.memory import StoredMemory
 from scaler.api.autoscaler import Autoscaler, AutoscalerStatus, Condition, metrics_of
 from scaler.api.history import History, ScaleEvent
 from scaler.api.kinds import WatchedKind
-from scaler.cluster.printing import printed_targets
+from scaler.cluster.targets_column import printed_targets
 from wire.api import kube_json
 from wire.api.meta import ObjectMeta
 

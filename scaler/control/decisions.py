@@ -16,6 +16,7 @@ from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import Reading
 from scaler.algorithm.settings import Settings
 from scaler.api.autoscaler import Autoscaler
+from scaler.api.kinds import WatchedKind
 from scaler.api.sync_period import own_period_seconds
 from scaler.cluster.clock import Clock
 from scaler.cluster.metrics.measurements import TimedReading
@@ -35,14 +36,13 @@ class Decisions:
     def __init__(
         self,
         dependencies: Dependencies,
-        settings: Settings,
+        kind: WatchedKind,
         memories: Memories,
         left_zeros: LeftZeros,
         clock: Clock,
     ) -> None:
         self._with = dependencies
-        self._settings = settings
-        self._kind = settings.kind
+        self._kind = kind
         self._memories = memories
         self._left_zeros = left_zeros
         self._clock = clock
@@ -50,7 +50,7 @@ class Decisions:
     @property
     def settings(self) -> Settings:
         """As of now: the version of the API server may have changed."""
-        return self._settings if self._with.settings is None else self._with.settings()
+        return self._with.settings()
 
     async def make(
         self,
@@ -195,7 +195,7 @@ class Decisions:
     def _present_period(self, record: Record) -> int | None:
         """What the target had when the present period began; None if it is over."""
         # Also with a longer period of its own, an autoscaler may add replicas as often as any other.
-        return record.period_replicas(self._clock.monotonic(), self._settings.sync_period_seconds)
+        return record.period_replicas(self._clock.monotonic(), self.settings.sync_period_seconds)
 
     def _period_ends_seconds(self, record: Record) -> float:
         """When the present period ends; infinite if it is over, or none has begun."""
@@ -319,7 +319,7 @@ class Decisions:
     def _rivals(self, autoscaler: Autoscaler) -> tuple[str, ...]:
         if not self._kind.shares_no_target or autoscaler.is_dry_run:
             return ()
-        return self._with.rivals.rivals_of(autoscaler, self._kind.kind)
+        return self._with.rivals.of(autoscaler, self._kind.kind)
 
 
 def _uid(target: TargetScale | ScaleUnavailable) -> str:

@@ -17,8 +17,9 @@ from scaler.cluster.metrics.measurements import Measurements
 from scaler.cluster.metrics.metric_requests import MetricRequest
 from scaler.cluster.pod_owners import PodOwners
 from scaler.cluster.pods import WatchedPods
-from scaler.cluster.rivals import Selectors, Targets
-from scaler.cluster.scales import Scales
+from scaler.cluster.rivals import Rivals
+from scaler.cluster.scales import Scales, none_listed
+from scaler.cluster.selectors import Selectors
 from scaler.cluster.telemetry import Telemetry
 from wire.kube.requests import Writer
 
@@ -39,10 +40,6 @@ async def _at_once(_: str) -> None:
     """Nothing else is scaled now."""
 
 
-async def _none_listed(_: Autoscaler) -> StoredMemory | None:
-    """Every memory is read by a request of its own."""
-
-
 class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Of all reconciles of one kind."""
 
@@ -51,12 +48,12 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     autoscalers: WatchedAutoscalers
     pods: WatchedPods
     selectors: Selectors
-    rivals: Targets
+    rivals: Rivals
     measurements: Measurements
     events: Events
     telemetry: Telemetry
-    settings: Callable[[], Settings] | None = None
-    """The settings of the algorithm as of now, the same object until they change; None if they never do."""
+    settings: Callable[[], Settings]
+    """The settings of the algorithm as of now, the same object until they change."""
     followers: Followers[MetricRequest] = msgspec.field(default_factory=Followers)
     """Which autoscalers a changed metric concerns."""
     owners: PodOwners | None = None
@@ -67,7 +64,7 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the reconcile of an autoscaler began before the end of its period, because a metric has changed."""
     scales_first: Callable[[str], Awaitable[None]] = _at_once
     """After the scale of an autoscaler was written: wait with its status until others are scaled that have to be now."""
-    listed_memory: Callable[[Autoscaler], Awaitable[StoredMemory | None]] = _none_listed
+    listed_memory: Callable[[Autoscaler], Awaitable[StoredMemory | None]] = none_listed
     """What a LIST has shown as stored in the status of a LoadAutoscaler; None if it must be read."""
     memory_store: MemoryStore | None = None
     """Where the memories of HPAs are stored."""

@@ -49,7 +49,7 @@ class Memories:
         settings: Settings,
         clock: Clock,
         *,
-        listed: Callable[[Autoscaler], Awaitable[StoredMemory | None]] | None = None,
+        listed: Callable[[Autoscaler], Awaitable[StoredMemory | None]],
         store: MemoryStore | None = None,
     ) -> None:
         """`listed`: what a LIST has shown, for a kind with a history in its status; `store`: for a kind without."""
@@ -177,7 +177,7 @@ class Memories:
     async def _read(self, autoscaler: Autoscaler) -> StoredMemory | None:
         """None for a kind, or an object, of which nothing is stored."""
         if self._kind.keeps_history:
-            listed = await self._listed(autoscaler) if self._listed is not None else None
+            listed = await self._listed(autoscaler)
             if listed is not None:
                 return listed
             path = self._kind.object(autoscaler.metadata.namespace, autoscaler.metadata.name)

@@ -16,7 +16,7 @@ from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.scales import ScaleCopy
 from scaler.cluster.target_scale import TargetScale
 from scaler.control.last_decision import LastDecision
-from scaler.control.repetition import Repetition
+from scaler.control.reported import Reported
 from wire.kube.list_and_watch import is_earlier
 
 
@@ -83,7 +83,7 @@ class Record(msgspec.Struct, kw_only=True):
     """The resourceVersion of the last write of the status, until the watch has delivered it."""
     stale_skips: int = 0
     """How many reconciles in a row were left out because it has not."""
-    reported: Repetition = msgspec.field(default_factory=Repetition)
+    reported: Reported = msgspec.field(default_factory=Reported)
 
     def scale_of(self, autoscaler: Autoscaler) -> TargetScale | None:
         """The copy of the Scale, the same object each time; None if the target may have changed since it was read."""

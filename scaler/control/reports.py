@@ -1,6 +1,6 @@
 """What a reconcile leaves for users and for the next process: the status, the events and the log.
 
-A failure that stays the same is reported once (`repetition`).
+A failure that stays the same is reported once (`reported`).
 """
 
 import logging

@@ -37,9 +37,9 @@ class Reconciling:
         store: MemoryStore | None,
         telemetry: Telemetry,
         settings: Callable[[], Settings],
-        initial_lists: InitialLists | None = None,
+        initial_lists: InitialLists,
     ) -> None:
-        """`settings`: those of the algorithm as of now. Without `initial_lists`, each first reconcile reads what it needs."""
+        """`settings`: those of the algorithm as of now."""
         self._kind = kind
         self._watches = watches
         self._reconciler = reconciler
@@ -111,7 +111,7 @@ class Reconciling:
                     # Before the memories are stored: a change must not queue what another replica may reconcile then.
                     self._active.clear()
         finally:
-            self._forget_lists()
+            self._initial_lists.forget(every)
             self._show_share()
             self._reconciler.leave()
 
@@ -142,7 +142,7 @@ class Reconciling:
         self._remembered |= shards
         log.info("reconciling %d %s objects", sum(1 for _ in self.autoscalers()), self._kind.kind)
         found = [each for each in self._found(_in(shards)) if self._is_active(each)]
-        if self._initial_lists is not None and unknown:
+        if unknown:
             new = [each for each in found if is_unknown(each.metadata.namespace)]
             self._initial_lists.begin(new, self._watches.autoscalers.listed_in)
         is_taken_over = shards != ALL_SHARDS
@@ -155,7 +155,7 @@ class Reconciling:
         """Another replica will reconcile these: reconciles in progress have ended, and their memories are stored."""
         is_key_in = _of_key(_in(shards))
         self._active -= shards
-        self._forget_lists(is_key_in)
+        self._initial_lists.forget(is_key_in)
         await self._controller.stop(is_key_in)
         if self._store is not None:
             with contextlib.suppress(TimeoutError):
@@ -166,10 +166,6 @@ class Reconciling:
         self._reconciler.forget(is_key_in)
         self._show_share()
         self._watches.hold(frozenset(self._active))
-
-    def _forget_lists(self, includes: Callable[[str], bool] = every) -> None:
-        if self._initial_lists is not None:
-            self._initial_lists.forget(includes)
 
     def _must_be_at_once(self, old: Autoscaler | None, new: Autoscaler) -> bool:
         """Upstream: `enqueueHPA` and `updateHPA`. All other changes, such as our own status, wait for the end of the period."""

@@ -38,13 +38,13 @@ from wire.kube.connection import connect
 from wire.kube.mapper import RestMapper
 from wire.process.background_tasks import BackgroundTasks, stopped
 from wire.process.event_loop import stop_requested
+from wire.process.first_of import first_of
 from wire.serving.health import Check
 from wire.serving.metrics_and_version import Collect
 from wire.serving.server import Delegates, Server
 
 OK: Final = 0
 FAILED: Final = 1
-# The pauses between attempts while discovery has never succeeded.
 # How long shutdown waits for events that are still to be written.
 FLUSH_SECONDS: Final = 2.0
 
@@ -161,7 +161,7 @@ class Scaler:
             self._background.start(self._scale(), name="scale")
             late = self._reconciling.completed()
             self._background.start(late, name="namespaces", may_end=True)
-            await _any_set(stop, self._background.failed)
+            await first_of(stop.wait(), self._background.failed.wait())
             log.info("shutting down: finishing reconciles in progress")
             await server.stop()
         finally:
@@ -375,13 +375,6 @@ class Scaler:
         if self._mapper.table.versions:
             return None
         return self._mapper.last_error or "the API server's resources have not been read yet"
-
-
-async def _any_set(*events: asyncio.Event) -> None:
-    waiting = [asyncio.create_task(event.wait()) for event in events]
-    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    for task in waiting:
-        task.cancel()
 
 
 def drain_seconds(times: LeaseTimes) -> float:

@@ -12,8 +12,9 @@ from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, WatchedKind
 from scaler.api.schedules import Calendar, FoundCalendar
 from scaler.cluster.autoscalers import WatchedAutoscalers
 from scaler.cluster.pods import WatchedPods
-from scaler.cluster.rivals import Selectors, Targets
+from scaler.cluster.rivals import Rivals
 from scaler.cluster.schedules.calendars import WatchedCalendars
+from scaler.cluster.selectors import Selectors
 from scaler.cluster.shards.held_shards import HeldShards
 from wire.api.duration import format_duration
 from wire.kube.cache import WatchCache
@@ -51,7 +52,7 @@ class Watches:
         self._is_limited = bool(namespaces)
         self._held = HeldShards() if is_shared and not namespaces else None
         self.selectors = Selectors()
-        self.rivals = Targets()
+        self.rivals = Rivals()
         self._follow = self.rivals.follow(kind.kind)
         self.autoscalers = WatchedAutoscalers(
             client,

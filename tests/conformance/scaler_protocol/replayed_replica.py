@@ -12,8 +12,9 @@ from scaler.api.upstream import NEWEST
 from scaler.cluster.clock import Clock
 from scaler.cluster.lease import LeaseTimes
 from scaler.cluster.memories.store import MemoryStore
-from scaler.cluster.rivals import Selectors, Targets
+from scaler.cluster.rivals import Rivals
 from scaler.cluster.scales import Scales
+from scaler.cluster.selectors import Selectors
 from scaler.cluster.shards.assignment import shard_of
 from scaler.cluster.shards.membership import Membership
 from scaler.cluster.telemetry import Telemetry
@@ -69,6 +70,9 @@ class Watched(FakeAutoscalers):
     def __iter__(self):
         return iter(self.by_key.values())
 
+    def listed_in(self, namespace):
+        return len(self.by_key)
+
 
 class Watches:
     """What the replica watches: everything is listed."""
@@ -94,6 +98,16 @@ class Watches:
 
 async def _no_pause(_):
     await asyncio.sleep(0)
+
+
+class NoLists:
+    """Each first reconcile reads what it needs."""
+
+    def begin(self, autoscalers, listed_in):
+        pass
+
+    def forget(self, includes):
+        pass
 
 
 class Replica:
@@ -149,7 +163,7 @@ class Replica:
                 autoscalers=autoscalers,
                 pods=FakePods(POD),
                 selectors=selectors,
-                rivals=Targets(),
+                rivals=Rivals(),
                 measurements=self.measurements,
                 events=FakeEvents(),
                 telemetry=telemetry,
@@ -171,6 +185,7 @@ class Replica:
             self.store,
             telemetry,
             lambda: settings,
+            NoLists(),
         )
         self.membership = Membership(
             self.connection,

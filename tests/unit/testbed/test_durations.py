@@ -26,10 +26,10 @@ def test_the_times_of_a_directory_are_added_up(tmp_path: Path) -> None:
     (tmp_path / "test.xml").write_text(JUNIT)
     parts = parts_of(cases_of(tmp_path.glob("*.xml")))
     assert parts == [
-        Part(name="tests/e2e", tests=2, seconds=150.5),
-        Part(name="tests/unit", tests=1, seconds=0.2),
+        Part(name="tests/e2e", seconds=150.5),
+        Part(name="tests/unit", seconds=0.2),
     ]
-    assert table(parts).endswith("| `tests/e2e` | 2 | 150 |\n| `tests/unit` | 1 | 0 |\n")
+    assert table(parts).endswith("| `tests/e2e` | 150 |\n| `tests/unit` | 0 |\n")
 
 
 def test_the_table_in_contributing_names_every_directory_of_tests() -> None:
@@ -44,19 +44,19 @@ def test_the_table_in_contributing_names_every_directory_of_tests() -> None:
 
 
 def test_recording_replaces_the_table_and_nothing_else() -> None:
-    before = table([Part(name="tests/e2e", tests=1, seconds=9.0)])
-    after = [Part(name="tests/e2e", tests=1_200, seconds=1_500.0)]
+    before = table([Part(name="tests/e2e", seconds=9.0)])
+    after = [Part(name="tests/e2e", seconds=1_500.0)]
     document = with_table(f"Above.\n\n{before}\nBelow.\n", after)
     assert document == f"Above.\n\n{table(after)}\nBelow.\n"
     assert parts_in(document) == after
 
 
 def test_parts_that_are_much_slower_new_or_gone_are_named() -> None:
-    documented = [Part(name=name, tests=1, seconds=100.0) for name in ("a", "b", "c")]
+    documented = [Part(name=name, seconds=100.0) for name in ("a", "b", "c")]
     measured = [
-        Part(name="a", tests=1, seconds=199.0),
-        Part(name="b", tests=1, seconds=240.0),
-        Part(name="d", tests=1, seconds=1.0),
+        Part(name="a", seconds=199.0),
+        Part(name="b", seconds=240.0),
+        Part(name="d", seconds=1.0),
     ]
     assert list(differing(measured, documented)) == [
         "b took 240 s; CONTRIBUTING.md says 100: --record",

@@ -2,8 +2,15 @@
 
 import pytest
 
-from scaler.algorithm.conditions import Conditions
-from scaler.algorithm.decision import Event, EventType, NotNeeded, Rescaled, RescaleFailed, warning
+from scaler.algorithm.decision import (
+    ErrorClass,
+    Event,
+    EventType,
+    NotNeeded,
+    Rescaled,
+    RescaleFailed,
+    warning,
+)
 from scaler.algorithm.draft import Ask, Draft
 from scaler.algorithm.guard import undecided
 from scaler.algorithm.memory import Memory
@@ -58,5 +65,7 @@ def test_the_events_of_failures_come_before_those_of_extensions():
     ]
     draft.events.extend(of_extensions)
     failure = warning("FailedGetExternalMetric", "down")
-    decision = undecided(draft, error="down", conditions=Conditions((), NOW), events=(failure,))
+    decision = undecided(
+        draft, error="down", error_class=ErrorClass.INTERNAL, problem=None, events=(failure,)
+    )
     assert decision.events == (failure, *of_extensions)

@@ -1,167 +1,11 @@
-"""Which other autoscalers scale the same pods."""
+"""Which other autoscalers name the same target."""
 
 import msgspec
 import pytest
 
-from scaler.algorithm.observed import Pod
 from scaler.api.autoscaler import Autoscaler, AutoscalerSpec, CrossVersionObjectReference
-from scaler.cluster.rivals import Selectors, Targets
-from wire.api.labels import parse
+from scaler.cluster.rivals import Rivals
 from wire.api.meta import ObjectMeta
-
-WEB = Pod(
-    metadata=ObjectMeta(name="web-1", namespace="shop", labels={"app": "web", "tier": "front"})
-)
-APP = parse("app=web")
-
-
-def selectors(**stored: str) -> Selectors:
-    found = Selectors()
-    for name, text in stored.items():
-        found.appear(f"shop/{name}")
-        found.store(f"shop/{name}", parse(text))
-    return found
-
-
-@pytest.mark.deviation("ambiguous-names")
-@pytest.mark.parametrize(
-    ("stored", "controllers"),
-    [
-        pytest.param({"a": "app=web"}, ("shop/a",), id="one"),
-        pytest.param({"b": "app=web", "a": "tier=front"}, ("shop/a", "shop/b"), id="two labels"),
-        pytest.param({"a": "app=web", "b": "app=db"}, ("shop/a",), id="another's pods"),
-        pytest.param({"a": "app=web", "b": "app"}, ("shop/a", "shop/b"), id="by presence"),
-        pytest.param(
-            {"b": "app", "a": "app=web"}, ("shop/a", "shop/b"), id="in the order of names"
-        ),
-        pytest.param({"a": "app=web", "b": "app!=db"}, ("shop/a", "shop/b"), id="by exclusion"),
-        pytest.param({"a": "app=web,tier=back"}, (), id="not all of it"),
-    ],
-)
-def test_every_autoscaler_whose_selector_matches_a_pod_controls_it(stored, controllers):
-    assert selectors(**stored).controllers_of("shop", APP, (WEB,)) == controllers
-
-
-def test_without_pods_there_is_no_conflict():
-    assert selectors(a="app=web", b="app=web").controllers_of("shop", APP, ()) == ()
-
-
-def test_selectors_of_other_namespaces_do_not_count():
-    found = selectors(a="app=web")
-    found.appear("other/b")
-    found.store("other/b", parse("app=web"))
-    assert found.controllers_of("shop", APP, (WEB,)) == ("shop/a",)
-
-
-def test_an_autoscaler_selects_nothing_before_its_scale_is_read():
-    found = selectors(a="app=web")
-    found.appear("shop/b")
-    assert found.controllers_of("shop", APP, (WEB,)) == ("shop/a",)
-
-
-def test_a_deleted_autoscaler_no_longer_counts_even_if_a_late_reconcile_stores_its_selector():
-    found = selectors(a="app=web", b="app=web")
-    found.disappear("shop/b")
-    found.store("shop/b", parse("app=web"))
-    assert found.controllers_of("shop", APP, (WEB,)) == ("shop/a",)
-
-
-def test_a_selector_that_changed_counts_as_it_is_now():
-    found = selectors(a="app=web", b="app=web")
-    found.store("shop/b", parse("app=db"))
-    assert found.controllers_of("shop", APP, (WEB,)) == ("shop/a",)
-    found.store("shop/b", parse("app=web"))
-    assert found.controllers_of("shop", APP, (WEB,)) == ("shop/a", "shop/b")
-
-
-def test_autoscalers_that_go_by_owners_do_not_control_pods_of_each_other():
-    found = selectors(a="app=web", b="app=web", c="app=web")
-    for name in "ab":
-        found.store(f"shop/{name}", parse("app=web"), by_owner=True)
-    assert found.controllers_of("shop", APP, (WEB,), owned_for="shop/a") == ("shop/a", "shop/c")
-    assert found.controllers_of("shop", APP, (WEB,)) == ("shop/a", "shop/b", "shop/c")
-
-
-def test_others_see_that_an_autoscaler_no_longer_goes_by_owners():
-    found = selectors(a="app=web", b="app=web")
-    found.store("shop/a", parse("app=web"), by_owner=True)
-    found.store("shop/b", parse("app=web"), by_owner=True)
-    version = found.version
-    found.store("shop/b", parse("app=web"), by_owner=True)
-    assert found.version == version
-    found.store("shop/b", parse("app=web"))
-    assert found.version > version
-    assert found.controllers_of("shop", APP, (WEB,), owned_for="shop/a") == ("shop/a", "shop/b")
-
-
-class CountedLabels(dict[str, str]):
-    """They count how often they are read."""
-
-    lookups = 0
-
-    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
-        self.lookups += 1
-        return super().get(key, default)
-
-    def __getitem__(self, key: str) -> str:
-        self.lookups += 1
-        return super().__getitem__(key)
-
-    def __contains__(self, key: object) -> bool:
-        self.lookups += 1
-        return super().__contains__(key)
-
-
-def pods_of_a_stateful_set(count: int) -> tuple[Pod, ...]:
-    """Each has labels of its own."""
-    return tuple(
-        Pod(
-            metadata=ObjectMeta(
-                name=f"web-{number}", labels=CountedLabels({"app": "web", "pod": f"{number}"})
-            )
-        )
-        for number in range(count)
-    )
-
-
-@pytest.mark.parametrize("by_owner", [False, True])
-def test_each_selector_is_not_matched_with_each_pod(by_owner):
-    found, pods = Selectors(), pods_of_a_stateful_set(1_000)
-    names = tuple(f"shop/a{number:03}" for number in range(1_000))
-    for name in names:
-        found.appear(name)
-        found.store(name, APP, by_owner=by_owner)
-    owned_for = names[0] if by_owner else ""
-    controllers = found.controllers_of("shop", APP, pods, owned_for=owned_for)
-    assert sum(each.metadata.labels.lookups for each in pods) <= 3 * len(pods)
-    assert controllers == (names[:1] if by_owner else names)
-
-
-def test_what_controls_the_pods_of_a_selector_is_found_once_until_something_changes():
-    found, pods = selectors(a="app=web", b="app=web"), pods_of_a_stateful_set(2)
-    first = found.controllers_of("shop", APP, pods)
-    assert found.controllers_of("shop", APP, (*pods,)) is first
-    found.appear("other/c")
-    found.store("other/c", APP)
-    assert found.controllers_of("shop", APP, pods) is first
-    assert found.controllers_of("shop", APP, ()) == ()
-    found.disappear("shop/a")
-    assert found.controllers_of("shop", APP, pods) == ("shop/b",)
-
-
-def test_what_is_remembered_has_a_limit():
-    found, pods = Selectors(remembered_max=10), pods_of_a_stateful_set(3)
-    found.appear("shop/a")
-    found.store("shop/a", APP)
-    for text in ("app=web", "app", "app!=db", "app in (web)"):
-        assert found.controllers_of("shop", parse(text), pods) == ("shop/a",)
-        assert sum(each.size for kept in found._remembered.values() for each in kept.values()) <= 10
-    first = found.controllers_of("shop", APP, pods)
-    assert found.controllers_of("shop", APP, pods) is first
-    assert found.controllers_of("shop", APP, pods * 4) == first
-    found.disappear("shop/a")
-    assert (found._remembered, found._remembered_size) == ({}, 0)
-
 
 HPA, LA = "HorizontalPodAutoscaler", "LoadAutoscaler"
 
@@ -187,55 +31,55 @@ def autoscaler(
     ],
 )
 def test_an_hpa_is_a_rival_when_it_names_the_same_target(other, is_rival):
-    targets = Targets()
-    targets.follow(HPA)(None, other)
-    rivals = targets.rivals_of(autoscaler("web"), LA)
-    assert rivals == ((f"{HPA} shop/x",) if is_rival else ())
+    rivals = Rivals()
+    rivals.follow(HPA)(None, other)
+    found = rivals.of(autoscaler("web"), LA)
+    assert found == ((f"{HPA} shop/x",) if is_rival else ())
 
 
 def test_autoscalers_of_both_kinds_are_rivals_but_an_autoscaler_is_not_its_own():
-    targets = Targets()
-    targets.follow(LA)(None, autoscaler("web"))
-    assert targets.rivals_of(autoscaler("web"), LA) == ()
-    targets.follow(LA)(None, autoscaler("twin"))
-    targets.follow(HPA)(None, autoscaler("web"))
-    assert targets.rivals_of(autoscaler("web"), LA) == (f"{HPA} shop/web", f"{LA} shop/twin")
-    assert targets.rivals_of(autoscaler("twin"), LA) == (f"{HPA} shop/web", f"{LA} shop/web")
+    rivals = Rivals()
+    rivals.follow(LA)(None, autoscaler("web"))
+    assert rivals.of(autoscaler("web"), LA) == ()
+    rivals.follow(LA)(None, autoscaler("twin"))
+    rivals.follow(HPA)(None, autoscaler("web"))
+    assert rivals.of(autoscaler("web"), LA) == (f"{HPA} shop/web", f"{LA} shop/twin")
+    assert rivals.of(autoscaler("twin"), LA) == (f"{HPA} shop/web", f"{LA} shop/web")
 
 
 def test_an_hpa_that_now_names_another_target_is_no_longer_a_rival():
-    targets = Targets()
-    change = targets.follow(HPA)
+    rivals = Rivals()
+    change = rivals.follow(HPA)
     change(None, autoscaler("x"))
     change(autoscaler("x"), autoscaler("x", target="db"))
-    assert targets.rivals_of(autoscaler("web"), LA) == ()
+    assert rivals.of(autoscaler("web"), LA) == ()
     change(autoscaler("x", target="db"), None)
-    assert targets._autoscalers == {}
+    assert rivals._autoscalers == {}
 
 
 def test_an_autoscaler_in_a_dry_run_is_not_a_rival():
     dry = autoscaler("x")
     dry = msgspec.structs.replace(dry, spec=msgspec.structs.replace(dry.spec, mode="DryRun"))
-    targets = Targets()
-    change = targets.follow(LA)
+    rivals = Rivals()
+    change = rivals.follow(LA)
     change(None, dry)
-    assert targets.rivals_of(autoscaler("web"), LA) == ()
+    assert rivals.of(autoscaler("web"), LA) == ()
     change(dry, autoscaler("x"))
-    assert targets.rivals_of(autoscaler("web"), LA) == (f"{LA} shop/x",)
+    assert rivals.of(autoscaler("web"), LA) == (f"{LA} shop/x",)
     change(autoscaler("x"), dry)
-    assert targets.rivals_of(autoscaler("web"), LA) == ()
+    assert rivals.of(autoscaler("web"), LA) == ()
 
 
 def test_of_many_rivals_the_first_are_named():
     """Otherwise a user could fill etcd with the statuses of a few thousand autoscalers."""
-    targets = Targets()
+    rivals = Rivals()
     for number in range(5):
-        targets.follow(LA)(None, autoscaler(f"x{number}"))
+        rivals.follow(LA)(None, autoscaler(f"x{number}"))
     first = tuple(f"{LA} shop/x{number}" for number in range(3))
-    assert targets.rivals_of(autoscaler("web"), LA) == (*first, "others")
-    assert targets.rivals_of(autoscaler("x0"), LA) == (
+    assert rivals.of(autoscaler("web"), LA) == (*first, "others")
+    assert rivals.of(autoscaler("x0"), LA) == (
         *(f"{LA} shop/x{number}" for number in (1, 2, 3)),
         "others",
     )
-    targets.follow(LA)(autoscaler("x4"), None)
-    assert targets.rivals_of(autoscaler("x3"), LA) == first
+    rivals.follow(LA)(autoscaler("x4"), None)
+    assert rivals.of(autoscaler("x3"), LA) == first

@@ -12,8 +12,9 @@ from scaler.algorithm.readings import ExternalValues
 from scaler.algorithm.settings import Settings
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.clock import Clock
-from scaler.cluster.rivals import Selectors, Targets
+from scaler.cluster.rivals import Rivals
 from scaler.cluster.scales import Scales
+from scaler.cluster.selectors import Selectors
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.burst import QUIET_SECONDS, WAIT_SECONDS_MAX, Burst, wait_seconds_max
 from scaler.control.controller import Controller
@@ -79,6 +80,7 @@ class Many:
                     "status": {"replicas": 1, "selector": f"app={name}"},
                 },
             )
+        settings = Settings(kind=LOAD_AUTOSCALERS, extensions=extensions_of(LOAD_AUTOSCALERS))
         dependencies = Dependencies(
             kube=self.kube,
             scales=Scales(
@@ -87,13 +89,13 @@ class Many:
             autoscalers=self.autoscalers,
             pods=FakePods(*(_pod(name) for name in self.names)),
             selectors=selectors,
-            rivals=Targets(),
+            rivals=Rivals(),
             measurements=FakeMeasurements(ExternalValues((30_000,))),
             events=FakeEvents(),
             telemetry=Telemetry(),
+            settings=lambda: settings,
             scales_first=lambda key: self.controller.scales_first(key),
         )
-        settings = Settings(kind=LOAD_AUTOSCALERS, extensions=extensions_of(LOAD_AUTOSCALERS))
         clock = Clock(now=lambda: NOW_SECONDS + now(), monotonic=now)
         self.reconciler = Reconciler(dependencies, settings, clock=clock)
         self.controller = Controller(

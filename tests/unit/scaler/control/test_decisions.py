@@ -6,8 +6,8 @@ import pytest
 from scaler.algorithm.memory import Memory
 from scaler.algorithm.observed import Pod, PodStatus
 from scaler.algorithm.readings import ExternalValues
-from scaler.algorithm.settings import Settings
 from scaler.cluster.clock import Clock
+from scaler.cluster.scales import none_listed
 from scaler.control.decisions import Decisions
 from scaler.control.left_zeros import LeftZeros
 from scaler.control.memories import Memories
@@ -27,10 +27,10 @@ def now():
 
 
 def decisions_in(world: World) -> Decisions:
-    dependencies, settings = world.dependencies(), Settings(kind=world.kind)
+    dependencies = world.dependencies()
     clock = Clock(now=now, monotonic=now)
-    memories = Memories(world.kube, settings, clock)
-    return Decisions(dependencies, settings, memories, LeftZeros(dependencies.scales), clock)
+    memories = Memories(world.kube, dependencies.settings(), clock, listed=none_listed)
+    return Decisions(dependencies, world.kind, memories, LeftZeros(dependencies.scales), clock)
 
 
 @pytest.mark.parametrize(

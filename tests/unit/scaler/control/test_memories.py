@@ -12,12 +12,13 @@ from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.clock import SYSTEM_CLOCK
+from scaler.cluster.scales import none_listed
 from scaler.control.memories import Memories
 from scaler.control.record import KeptMemory, Record
 from tests.fakes.scaler import FakeKube
 from tests.unit.scaler.objects import NOW, decided, observed, recommended, spec
 
-MEMORIES = Memories(FakeKube(), Settings(kind=LOAD_AUTOSCALERS), SYSTEM_CLOCK)
+MEMORIES = Memories(FakeKube(), Settings(kind=LOAD_AUTOSCALERS), SYSTEM_CLOCK, listed=none_listed)
 
 
 def outcome(memory, seconds_max):

@@ -14,8 +14,9 @@ from scaler.api.upstream import NEWEST, Upstream
 from scaler.cluster.clock import Clock
 from scaler.cluster.memories.store import MemoryStore
 from scaler.cluster.pod_owners import PodOwners
-from scaler.cluster.rivals import Selectors, Targets
+from scaler.cluster.rivals import Rivals
 from scaler.cluster.scales import Scales, Version, WatchedVersion
+from scaler.cluster.selectors import Selectors
 from scaler.cluster.telemetry import Telemetry
 from scaler.control.dependencies import DecisionObserver, Dependencies
 from scaler.control.reconcile import Reconciler
@@ -102,7 +103,7 @@ class World:
         self.measurements = FakeMeasurements(*(readings or (ExternalValues((30_000,)),)))
         self.selectors = Selectors()
         self.selectors.appear(KEY)
-        self.rivals = Targets()
+        self.rivals = Rivals()
         self.pods = FakePods(POD)
         self.metric_status_max_age_seconds = metric_status_max_age_seconds
         self.copies = copies

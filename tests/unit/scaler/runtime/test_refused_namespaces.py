@@ -202,7 +202,7 @@ def rivals_when_complete(server, *, refuses_later):
         assert watches.is_complete("bank")
         assert watches.late_namespaces() == []
         autoscaler = watches.autoscalers.get("bank/web")
-        found = watches.rivals.rivals_of(autoscaler, LOAD_AUTOSCALERS.kind)
+        found = watches.rivals.of(autoscaler, LOAD_AUTOSCALERS.kind)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

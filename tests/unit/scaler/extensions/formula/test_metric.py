@@ -18,7 +18,7 @@ from scaler.algorithm.why import explain
 from scaler.api.autoscaler import CandidateSpec, FormulaMetricSource, MetricSpec
 from scaler.api.extension_spec import MetricFallback
 from scaler.api.kinds import LOAD_AUTOSCALERS
-from scaler.cluster.printing import printed_targets
+from scaler.cluster.targets_column import printed_targets
 from scaler.extensions import EXTENSIONS
 from scaler.extensions.formula.metric import CHARACTERS_MAX
 from tests.unit.scaler.objects import (

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 REPEAT_SECONDS = 1800.0
 
 
-class Repetition:
+class Reported:
     """What one autoscaler reported in its last reconcile. Time is an argument."""
 
     __slots__ = ("_current", "_last")

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from scaler.api.autoscaler import MetricSpec, MetricStatus
-from scaler.cluster.printing import printed_targets
+from scaler.cluster.targets_column import printed_targets
 
 
 def spec(kind: str, target: dict[str, Any]) -> MetricSpec:
