@@ -17,7 +17,7 @@ CACHES_BYTES: Final = 512 * MIB
 """The budget for the sum of the shares."""
 
 REQUESTS_BYTES: Final = 144 * MIB
-"""Requests by their path, with the query that was built last: those of 50,000 autoscalers."""
+"""Requests by their path, with the query that was built last: those of 50,000 autoscalers that send GETs."""
 EVALUATIONS_BYTES: Final = 64 * MIB
 """Results of the last seconds: 110,000 rows."""
 OBJECT_LISTS_BYTES: Final = 50 * MIB
@@ -30,7 +30,7 @@ CONNECTIONS_BYTES: Final = 32 * MIB
 """What `wire.serving.connection_shares` lets clients take whose certificate is not verified: 16 MiB for those that are
 authenticated, 12 for all others, which were measured to take more than the estimate."""
 STREAMS_BYTES: Final = 96 * MIB
-"""What is watched, with the newest responses: 40,000 requests."""
+"""What is watched, with its queries and the newest responses: 28,000 requests with one value, or 15,000 with those of five pods."""
 WIDE_QUERIES_BYTES: Final = 38 * MIB
 """Wide queries with their proofs and namespaces: 75,000 namespaces of a few queries, or 10,000 queries for one namespace each."""
 
@@ -54,19 +54,10 @@ def selector_bytes(selector: Selector) -> int:
 class SizedCache(Generic[K, V]):
     """Values by key; the least recently used are dropped as soon as all take more than `bytes_max`."""
 
-    def __init__(
-        self,
-        bytes_max: int,
-        size_of: Callable[[K, V], int],
-        dropped: Callable[[V], None] = lambda _: None,
-    ) -> None:
-        """`size_of` estimates the bytes of a key and its value; one that is larger than all may be is not kept.
-
-        `dropped` is called with each value that is not kept any more, which others may still use.
-        """
+    def __init__(self, bytes_max: int, size_of: Callable[[K, V], int]) -> None:
+        """`size_of` estimates the bytes of a key and its value; one that is larger than all may be is not kept."""
         self._size_of = size_of
-        self._dropped = dropped
-        self._kept: _LRU[K, V] = _LRU(bytes_max, dropped)
+        self._kept: LRUCache[K, tuple[V, int]] = LRUCache(bytes_max, getsizeof=lambda kept: kept[1])
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -87,24 +78,6 @@ class SizedCache(Generic[K, V]):
     def keep(self, key: K, value: V) -> None:
         """Keep it in place of the previous one."""
         size_bytes = self._size_of(key, value)
-        former, _ = self._kept.pop(key, (value, 0))
-        if former is not value:
-            self._dropped(former)
+        self._kept.pop(key, None)
         if size_bytes <= self._kept.maxsize:
             self._kept[key] = (value, size_bytes)
-        else:
-            self._dropped(value)
-
-
-class _LRU(LRUCache[K, tuple[V, int]]):
-    """Values with their sizes."""
-
-    def __init__(self, bytes_max: int, dropped: Callable[[V], None]) -> None:
-        super().__init__(bytes_max, getsizeof=lambda kept: kept[1])
-        self._dropped = dropped
-
-    def popitem(self) -> tuple[K, tuple[V, int]]:
-        """Forget the least recently used value."""
-        key, kept = super().popitem()
-        self._dropped(kept[0])
-        return key, kept

@@ -41,28 +41,17 @@ class KnownRequest:
     offer and the names of its objects are the same. Pods that come and go leave nothing behind.
     """
 
-    __slots__ = ("_kept", "_on_change", "request")
+    __slots__ = ("_kept", "_on_change", "query_bytes", "request")
 
     def __init__(
         self, request: MetricRequest, on_change: Callable[[], None] = lambda: None
     ) -> None:
         """`on_change` is called when another query was kept."""
         self.request = request
+        self.query_bytes = 0
+        """The size of the query, roughly."""
         self._on_change = on_change
         self._kept: tuple[Offer, tuple[str, ...], MetricQuery] | None = None
-
-    @property
-    def query_bytes(self) -> int:
-        """The size of the query, roughly."""
-        if self._kept is None:
-            return 0
-        _, names, query = self._kept
-        texts = [query.plan.query, *names]
-        if query.ages:
-            texts.append(query.ages.plan.query)
-        if query.wide:
-            texts += [*query.wide.query.parts, *query.wide.query.ages]
-        return _QUERY_BYTES + sum(map(text_bytes, texts))
 
     @property
     def selectors_bytes(self) -> int:
@@ -86,11 +75,13 @@ class KnownRequest:
     def keep(self, offer: Offer, names: tuple[str, ...], query: MetricQuery) -> None:
         """Keep the query for the next time."""
         self._kept = (offer, names, query)
+        self.query_bytes = _query_bytes(names, query)
         self._on_change()
 
     def forget_query(self) -> None:
         """Keep no query until there is another one."""
         self._kept = None
+        self.query_bytes = 0
 
 
 class MetricPaths:
@@ -101,10 +92,7 @@ class MetricPaths:
     ) -> None:
         """`active`: the configuration that is served."""
         self._active = active
-        # A stream may still have a request that was dropped.
-        self._kept: SizedCache[_Key, KnownRequest] = SizedCache(
-            bytes_max, _size_bytes, KnownRequest.forget_query
-        )
+        self._kept: SizedCache[_Key, KnownRequest] = SizedCache(bytes_max, _size_bytes)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -140,6 +128,15 @@ def _parameters(query: str) -> list[tuple[str, str]]:
     if query.count("&") >= PARAMETERS_MAX:
         raise bad_request(f"the query has more than {PARAMETERS_MAX} parameters")
     return parse_qsl(query, keep_blank_values=True)
+
+
+def _query_bytes(names: tuple[str, ...], query: MetricQuery) -> int:
+    texts = [query.plan.query, *names]
+    if query.ages:
+        texts.append(query.ages.plan.query)
+    if query.wide:
+        texts += [*query.wide.query.parts, *query.wide.query.ages]
+    return _QUERY_BYTES + sum(map(text_bytes, texts))
 
 
 def _size_bytes(key: _Key, known: KnownRequest) -> int:

@@ -17,7 +17,7 @@ from aiohttp import WSMsgType, web
 
 from adapter import telemetry
 from adapter.answer import KnownRequest
-from adapter.model import CustomMetricRequest, ExternalMetricRequest
+from adapter.model import CustomMetricRequest, ExternalMetricRequest, MetricRequest
 from adapter.watching.rounds import Rounds, Watched, too_large
 from wire.api.metric_stream import (
     PATH,
@@ -43,8 +43,8 @@ RECHECK_SECONDS: Final = 5.0
 SEND_SECONDS: Final = 5.0
 UPDATE_BYTES: Final = 1 << 20
 """Of one message, unless a single response is larger."""
-PATH_BYTES: Final = 200
-"""What a path of a stream takes beside its texts, roughly."""
+PATH_BYTES: Final = 900
+"""What a path of a stream takes beside its texts, with a refusal, roughly."""
 PATH_COPIES: Final = 4
 """A path is kept as text and in parts, for the request and for its authorization."""
 REFUSAL_BYTES_MAX: Final = 1_024
@@ -143,10 +143,10 @@ class MetricStreams:
 class _Path:
     """A path that a client watches."""
 
-    __slots__ = ("attributes", "checked_at_seconds", "known", "refused", "sent", "size_bytes", "watched")  # fmt: skip
+    __slots__ = ("attributes", "checked_at_seconds", "refused", "request", "sent", "size_bytes", "watched")  # fmt: skip
 
-    def __init__(self, known: KnownRequest, attributes: Attributes, size_bytes: int) -> None:
-        self.known = known
+    def __init__(self, request: MetricRequest, attributes: Attributes, size_bytes: int) -> None:
+        self.request = request
         self.attributes = attributes
         self.size_bytes = size_bytes
         self.watched: Watched | None = None
@@ -259,7 +259,7 @@ class _Stream:
         size_bytes = PATH_BYTES + texts_bytes + known.selectors_bytes
         if not self._rounds.budget.take(size_bytes):
             raise too_large()
-        return _Path(known, attributes, size_bytes)
+        return _Path(known.request, attributes, size_bytes)
 
     def _forget(self, number: int) -> None:
         path = self._paths.pop(number, None)
@@ -333,7 +333,9 @@ class _Stream:
         try:
             await self._authorizer.authorize(self._user, path.attributes)
             if path.watched is None and self._paths.get(number) is path:
-                path.watched = self._rounds.watch(path.known)
+                path.watched = self._rounds.watch(path.request)
+                # The equal one that is evaluated: it stays as long as one of its paths, which count it.
+                path.request = path.watched.known.request
         except StatusError as error:
             refused = error
         except Unavailable as error:

@@ -51,10 +51,10 @@ ANSWER_SECONDS: Final = 2.0
 """How long a round waits for a request. A client uses a stream for at most 5 s after the beginning of the last round that has ended."""
 SLOW_FAILURE_RATIO: Final = 0.25
 """After this part of that time, a failure is like no answer: the timeout of a backend may be shorter than a round waits."""
-WATCHED_BYTES: Final = 1_500
-"""What a watched request takes beside its response, roughly."""
-COPIES: Final = 3
-"""A response is kept as JSON and as values, to compare with the next one."""
+WATCHED_BYTES: Final = 500
+"""What a watched request takes beside its query and its response, roughly."""
+COPIES: Final = 2
+"""A response is kept as JSON, and once more without its timestamps, to compare with the next one."""
 CONCURRENT: Final = 64
 SLICE_SECONDS: Final = 0.005
 """How long requests that need no waiting may follow each other before everything else gets its turn."""
@@ -91,14 +91,14 @@ class Watched:
 
     __slots__ = ("body", "code", "crowded_rounds", "has_new_user", "known", "refused_until_seconds", "size_bytes", "users", "values", "version")  # fmt: skip
 
-    def __init__(self, known: KnownRequest) -> None:
-        self.known = known
+    def __init__(self, request: MetricRequest) -> None:
+        self.known = KnownRequest(request)
         self.users = 0
         self.has_new_user = False
         self.version = 0
         self.code = 0
         self.body = b""
-        self.values: object = None
+        self.values = b""
         self.crowded_rounds = 0
         """In how many, one after the other, its own query was beyond the limit."""
         self.refused_until_seconds = float("-inf")
@@ -106,17 +106,17 @@ class Watched:
 
     @property
     def needed_bytes(self) -> int:
-        """What it takes with its newest response."""
-        return WATCHED_BYTES + COPIES * len(self.body)
+        """What it takes with its query and its newest response."""
+        return WATCHED_BYTES + self.known.query_bytes + COPIES * len(self.body)
 
-    def become(self, code: int, values: object, encoded: Callable[[], bytes]) -> None:
+    def become(self, code: int, values: bytes, encoded: Callable[[], bytes]) -> None:
         """Take a response. One that differs only in the timestamps of its values is the same, but a new user gets timestamps of this round or the one before."""
         has_changed = self.version == 0 or (code, values) != (self.code, self.values)
         if not (has_changed or self.has_new_user):
             return
         self.version += has_changed
         self.has_new_user = False
-        self.code, self.values, self.body = code, values, encoded()
+        self.code, self.values, self.body = code, _exact(values), _exact(encoded())
 
 
 class Rounds:
@@ -167,16 +167,16 @@ class Rounds:
         if not self._listeners:
             self._has_listeners.clear()
 
-    def watch(self, known: KnownRequest) -> Watched:
+    def watch(self, request: MetricRequest) -> Watched:
         """Evaluate it from the next round on, until it is released as often as it was watched.
 
         Raises `StatusError` 429 if what is watched takes too much memory.
         """
-        watched = self._watched.get(known.request)
+        watched = self._watched.get(request)
         if watched is None:
             if not self.budget.take(WATCHED_BYTES):
                 raise too_large()
-            watched = self._watched[known.request] = Watched(known)
+            watched = self._watched[request] = Watched(request)
             telemetry.WATCHED.set(len(self._watched))
         watched.users += 1
         watched.has_new_user = True
@@ -233,6 +233,7 @@ class Rounds:
         with WaitingLimit(self._answer_seconds) as limit:
             for each in due:
                 await self._evaluate(each, limit)
+                self._count(each)
                 if self._monotonic() > slice_ends_at:
                     await asyncio.sleep(0)
                     slice_ends_at = self._monotonic() + SLICE_SECONDS
@@ -276,14 +277,14 @@ class Rounds:
             limit.end()
         watched.crowded_rounds = 0
         steps.ended(failure_code, began_seconds)
-        self._count(watched)
 
     def _count(self, watched: Watched) -> None:
-        """Count its newest response, or refuse the request for a while if that is too large. Smaller ones still fit."""
+        """Count its query and its newest response, or refuse the request for a while if they are too large. Smaller ones still fit."""
         if not watched.users:
             return  # Released while it was evaluated.
         if not self._resized(watched):
             watched.refused_until_seconds = self._monotonic() + REFUSED_SECONDS
+            watched.known.forget_query()
             _fail(watched, too_large())
             self._resized(watched)
 
@@ -372,6 +373,11 @@ class _Steps(AnswerObserver):
         self.source = source
 
 
+def _exact(encoded: bytes) -> bytes:
+    """In a buffer of its size. msgspec returns one that may be half as large again."""
+    return bytes(memoryview(encoded))
+
+
 def _pause_seconds_max(round_seconds: float) -> float:
     """After a round that took so long, if the next one takes as long."""
     left_seconds = CONFIRMED_SECONDS - 2 * round_seconds
@@ -384,5 +390,5 @@ def too_large() -> StatusError:
 
 
 def _fail(watched: Watched, error: StatusError) -> None:
-    status = error.to_status()
-    watched.become(error.code, status, lambda: msgspec.json.encode(status))
+    body = msgspec.json.encode(error.to_status())
+    watched.become(error.code, body, lambda: body)

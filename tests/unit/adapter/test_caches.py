@@ -65,16 +65,3 @@ def test_a_value_that_is_larger_than_all_may_be_replaces_the_previous_one_and_is
     cache.keep("a", "1234567890")
     assert cache.get("a") is None
     assert cache.size_bytes == 0
-
-
-def test_what_is_no_longer_kept_is_dropped_once():
-    dropped: list[str] = []
-    cache = caches.SizedCache[str, str](10, lambda key, value: len(key + value), dropped.append)
-    cache.keep("a", "1234")
-    cache.keep("a", cache.get("a") or "")
-    cache.keep("b", "1234")
-    assert dropped == []
-    cache.keep("c", "12345")
-    cache.keep("c", "54321")
-    cache.keep("c", "1234567890")
-    assert dropped == ["1234", "1234", "12345", "54321", "1234567890"]

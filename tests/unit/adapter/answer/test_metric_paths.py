@@ -158,31 +158,6 @@ def test_a_request_takes_no_more_memory_than_is_counted(path, query_string):
     assert kept_bytes <= counted <= 2 * kept_bytes
 
 
-def test_a_request_that_is_dropped_keeps_no_query():
-    """A stream may still have it: then it counts again, with a query, as soon as that is evaluated."""
-    paths = read(bytes_max=100_000)
-    first = known(paths, 0)
-    first.keep(OFFER, (), query("q" * 300))
-    for number in range(1, 1_000):
-        known(paths, number)
-    assert first.query(OFFER) is None
-    first.keep(OFFER, (), query("q" * 300))
-    assert first.query(OFFER) is not None
-    assert known(paths, 0) is first
-
-
-def test_a_request_in_place_of_which_another_one_is_kept_keeps_no_query():
-    paths = read(bytes_max=100_000)
-    first = known(paths, 0)
-    for number in range(1, 1_000):
-        known(paths, number)
-    second = known(paths, 0)
-    second.keep(OFFER, (), query("q" * 300))
-    first.keep(OFFER, (), query("q" * 300))
-    assert second.query(OFFER) is None
-    assert known(paths, 0) is first
-
-
 def test_a_query_longer_than_the_bound_is_not_kept():
     paths = read(bytes_max=3_000)
     known(paths, 1).keep(OFFER, (), query("q" * 4_000))

@@ -8,6 +8,7 @@ import pytest
 from aiohttp import web
 from prometheus_client import REGISTRY
 
+from adapter.answer import KnownRequest
 from adapter.caches import STREAMS_BYTES
 from adapter.watching import endpoint
 from adapter.watching.byte_budget import ByteBudget
@@ -65,7 +66,7 @@ def read(path):
     if not path.startswith("/apis/external.metrics.k8s.io"):
         raise not_found(f"no such path: {path}")
     check_path(path.partition("?")[0])
-    return request(metric=path.partition("?")[0].rpartition("/")[2])
+    return KnownRequest(request(metric=path.partition("?")[0].rpartition("/")[2]))
 
 
 class Adapter:

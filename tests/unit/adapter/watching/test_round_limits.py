@@ -6,7 +6,7 @@ from collections import Counter
 import msgspec
 import pytest
 
-from adapter.answer import ActiveConfiguration, Answers, KnownRequest
+from adapter.answer import ActiveConfiguration, Answers
 from adapter.config import parse as parse_configuration
 from adapter.documents import paths
 from adapter.fetch.shared_evaluations import SharedEvaluations
@@ -47,7 +47,7 @@ OBJECTS = [
 def load_of(number):
     """The metric of all pods of a namespace."""
     subject = f"namespaces/ns{number}/pods/*/load"
-    return KnownRequest(paths.metric("custom.metrics.k8s.io", "v1beta2", subject, []))
+    return paths.metric("custom.metrics.k8s.io", "v1beta2", subject, [])
 
 
 def answers_of(prometheus, objects=None, **options):

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from adapter import telemetry
-from adapter.answer import ActiveConfiguration, Answers, KnownRequest
+from adapter.answer import ActiveConfiguration, Answers
 from adapter.config import parse as parse_configuration
 from adapter.fetch.shared_evaluations import SharedEvaluations
 from adapter.model import (
@@ -34,9 +34,7 @@ from wire.api.status import Unavailable, internal_error, not_found
 
 
 def request(metric="queue", namespace="shop"):
-    return KnownRequest(
-        ExternalMetricRequest(namespace=namespace, metric=metric, selector=parse(""))
-    )
+    return ExternalMetricRequest(namespace=namespace, metric=metric, selector=parse(""))
 
 
 def document(value, second=0, labels=None):

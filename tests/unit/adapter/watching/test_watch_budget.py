@@ -14,7 +14,7 @@ from tests.unit.adapter.watching.test_rounds import document
     ("bytes_max", "codes"),
     [
         pytest.param(3 * (PATH_BYTES + WATCHED_BYTES + 2_000), {200}, id="all fit"),
-        pytest.param(2 * (PATH_BYTES + WATCHED_BYTES) + 2_300, {200, 429}, id="not all fit"),
+        pytest.param(2 * (PATH_BYTES + WATCHED_BYTES) + 2_700, {200, 429}, id="not all fit"),
         pytest.param(100, {429}, id="none fits"),
     ],
 )
@@ -23,7 +23,7 @@ async def test_what_is_watched_has_a_budget_of_bytes(bytes_max, codes):
     await adapter.listener.start("127.0.0.1", 0, tls=None)
     async with adapter.client() as client:
         await client.send(_1=QUEUE, _2=f"{QUEUE}_2", _3=f"{QUEUE}_3")
-        await arrives(lambda: len(adapter.rounds) == min(3, bytes_max // 2_100))
+        await arrives(lambda: len(adapter.rounds) == min(3, bytes_max // 1_700))
         await asyncio.sleep(0)
         _, found = await client.round(watched=len(adapter.rounds))
         assert {code for code, _ in found.values()} == codes
