@@ -201,12 +201,12 @@ class Decisions:
         """When the present period ends; infinite if it is over, or none has begun."""
         if record.period is None or self._present_period(record) is None:
             return math.inf
-        return record.period.began_seconds + self._settings.sync_period_seconds
+        return record.period.began_seconds + self.settings.sync_period_seconds
 
     def _has_longer_period(self, autoscaler: Autoscaler) -> bool:
         """Whether its regular reconcile may come after the end of the present period."""
         own_seconds = own_period_seconds(autoscaler.spec)
-        return own_seconds is not None and own_seconds > self._settings.sync_period_seconds
+        return own_seconds is not None and own_seconds > self.settings.sync_period_seconds
 
     def _is_unchanged(self, last: LastDecision, record: Record) -> bool:
         """Whether it would be made from the same, except for readings and the time."""
