@@ -11,7 +11,7 @@ import msgspec
 
 from adapter.fetch.json_tokens import Tokens, cut
 from adapter.model import Series
-from wire.api.readable_json import REPLACED_BYTES
+from wire.api.readable_json import with_whole_characters
 from wire.prometheus.responses import Envelope
 
 T = TypeVar("T")
@@ -118,18 +118,18 @@ _DATA_OPENS = Tokens(b'"data"', b":", b"[")
 _BETWEEN_ELEMENTS = Tokens(b'"', b"}", b",", b"{", b'"')
 # After such a string. After a real boundary follows a label name, and a name that begins so only delays the split.
 _BACKSLASH = ord("\\")
-_AFTER_A_STRING = b',}: \t\r\n"'
+_AFTER_A_STRING = b',}]: \t\r\n"'
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], text: bytes | bytearray) -> T:
-    """As encoding/json reads it: bytes that are not UTF-8, which labels may contain, are replaced, and a label that is null is empty."""
+    """As encoding/json reads it: what is no character, which labels may contain, is replaced, and a label that is null is empty."""
     try:
         return decoder.decode(text)
-    except (UnicodeDecodeError, msgspec.ValidationError):
-        return _with_replacements(decoder, text.decode("utf-8", REPLACED_BYTES))
+    except (UnicodeDecodeError, msgspec.DecodeError):
+        return _with_empty_labels(decoder, with_whole_characters(bytes(text)))
 
 
-def _with_replacements(decoder: msgspec.json.Decoder[T], text: str) -> T:
+def _with_empty_labels(decoder: msgspec.json.Decoder[T], text: bytes) -> T:
     try:
         return decoder.decode(text)
     except msgspec.ValidationError:
@@ -160,7 +160,8 @@ def _document(decoder: msgspec.json.Decoder[T], text: bytes) -> T:
         behind = _BEHIND_THE_DOCUMENT.search(str(error))
         if behind is None:
             raise
-        return _decoded(decoder, text[: int(behind[1]) - 1])
+        # The position is one in what was read last.
+        return _decoded(decoder, with_whole_characters(text)[: int(behind[1]) - 1])
 
 
 def samples_read(stats: msgspec.Raw) -> int | None:

@@ -15,7 +15,7 @@ import re
 from typing import Final
 
 LEVELS_MAX: Final = 200
-REPLACED_BYTES: Final = "loadline.each-byte"
+_REPLACED_BYTES: Final = "loadline.each-byte"
 """An error handler of `bytes.decode`."""
 
 
@@ -26,7 +26,7 @@ def _replaced(error: UnicodeError) -> tuple[str, int]:
     return "\ufffd" * (error.end - error.start), error.end
 
 
-codecs.register_error(REPLACED_BYTES, _replaced)
+codecs.register_error(_REPLACED_BYTES, _replaced)
 
 # Up to the next bracket that is not in a string, or to the end. It matches everywhere, also in what is not JSON: the time is linear.
 _TO_BRACKET: Final = re.compile(
@@ -40,10 +40,13 @@ _ESCAPE: Final = re.compile(
 
 def readable(body: bytes, *, levels_max: int = LEVELS_MAX) -> bytes:
     """The document in that form. What is not JSON may become anything that is not JSON either, or JSON."""
-    text = body.decode("utf-8", REPLACED_BYTES).encode()
-    if _SURROGATE.search(text):
-        text = _ESCAPE.sub(_with_whole_pairs, text)
-    return _shallow(text, levels_max)
+    return _shallow(with_whole_characters(body), levels_max)
+
+
+def with_whole_characters(body: bytes) -> bytes:
+    """The document with U+FFFD as in that form, on any level."""
+    text = body.decode("utf-8", _REPLACED_BYTES).encode()
+    return _ESCAPE.sub(_with_whole_pairs, text) if _SURROGATE.search(text) else text
 
 
 def _with_whole_pairs(escape: re.Match[bytes]) -> bytes:

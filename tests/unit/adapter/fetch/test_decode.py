@@ -171,6 +171,11 @@ def test_unknown_fields_and_spaces_do_not_disturb():
     assert read_in_pieces(body.encode(), 5).shapes == [Series("a")]
 
 
+def test_a_text_at_the_end_of_a_list_behind_the_series_is_not_the_end_of_a_series():
+    body = b'{"status":"success","data":[{"__name__":"a"}],"infos":["},{"]}'
+    assert read_in_pieces(body, 5).shapes == read_in_pieces(body, len(body)).shapes == [Series("a")]
+
+
 @pytest.mark.parametrize(
     ("body", "refusal"),
     [
@@ -253,11 +258,11 @@ def test_a_result_that_was_cut_off_is_refused(cut):
         read_result(body.encode()[:-cut], 10_000)
 
 
-BROKEN = b"a\xff\xe2\x82b"
-REPLACED = "a\ufffd\ufffd\ufffdb"
+BROKEN = b"a\xff\xe2\x82b\\ud800"
+REPLACED = "a\ufffd\ufffd\ufffdb\ufffd"
 
 
-def test_bytes_of_labels_that_are_not_utf8_are_replaced_one_by_one_as_by_go():
+def test_bytes_and_escapes_of_labels_that_are_no_characters_are_replaced_one_by_one_as_by_go():
     series = series_body([{"__name__": "up", "path": "PATH"}]).replace(b"PATH", BROKEN)
     answer = decode.decode_series(series)
     assert answer.data == [{"__name__": "up", "path": REPLACED}]
@@ -265,11 +270,11 @@ def test_bytes_of_labels_that_are_not_utf8_are_replaced_one_by_one_as_by_go():
 
 
 @pytest.mark.parametrize("rows", [1, 5_000], ids=["at the end", "in slices"])
-def test_a_row_with_a_label_that_is_not_utf8_is_read(rows):
+def test_a_row_with_a_label_that_is_not_utf8_is_read_also_before_other_text(rows):
     row = b'{"metric":{"path":"' + BROKEN + b'"},"value":[1,"2"]}'
     head = b'{"status":"success","data":{"resultType":"vector","result":['
     reader = decode.QueryReader()
     found = reader.feed(head + b",".join([row] * rows))
-    found += reader.feed(b"]}}")
+    found += reader.feed(b"]}}\n<!-- proxy -->")
     found += reader.finish().data.result
     assert [each.metric for each in found] == [{"path": REPLACED}] * rows
