@@ -46,11 +46,11 @@ class Sources:
     def check(self, source: Source, now_seconds: float) -> None:
         """Raises `NotEvaluated` for one that gives nothing."""
         if source in self._hung:
-            why = f"other metrics wait for {_named(source)} in vain"
+            why = f"{_named(source)} has not responded to other metrics"
             raise NotEvaluated(why, _refused_seconds(source))
         since = self._failing_since.get(source)
         if since is not None and now_seconds - since > FAILING_SECONDS:
-            raise NotEvaluated(f"{_named(source)} cannot be had for other metrics")
+            raise NotEvaluated(f"{_named(source)} has failed for other metrics")
 
     def succeeded(self, source: Source, now_seconds: float) -> None:
         """It has responded, perhaps that there is nothing."""

@@ -170,7 +170,7 @@ def _unknown(read: Readable, *, is_complete: bool) -> tuple[str, str] | None:
         # The same until it ends, so that the status is not written in each reconcile.
         return PENDING_SCHEDULE, (
             f"the {read.event_count} schedules and entries of calendars have too many starts for one reconcile, so the next"
-            " ones go on; nothing is scaled down until all are evaluated"
+            " reconciles continue; nothing is scaled down until all are evaluated"
         )
     return None
 

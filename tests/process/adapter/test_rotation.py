@@ -131,7 +131,7 @@ def test_what_prometheus_wants_to_see_and_shows_is_exchanged(
 
 
 def refused(client: AdapterClient, path: str, cause: str) -> None:
-    """Wait until the metric cannot be had, and why."""
+    """Wait until the metric cannot be read, and why."""
 
     def reported() -> str:
         code, document = client.get(path)
