@@ -2,8 +2,8 @@
 
 The metric has arrived by the stream of the adapter. Whether it changes the replica count is decided by the functions of a
 reconcile, from what the last one has read. That costs CPU time and no request; a change within the tolerance, or one that
-a window or a policy holds back, brings nothing forward. What only the limit of a period holds back is reconciled at its end. It is an addition to the reconciles of each period, so an autoscaler
-for which it fails is left to those.
+a window or a policy holds back, brings nothing forward. What only the limit of a period holds back is reconciled at its end.
+It is an addition to the reconciles of each period, so an autoscaler for which it fails is left to those.
 """
 
 import asyncio
