@@ -63,14 +63,12 @@ class Reconciler:
     ) -> None:
         self._with = dependencies
         self._settings = settings
-        self._kind = settings.kind
+        self._kind = kind = settings.kind
         self._clock = clock
         listed, store = dependencies.listed_memory, dependencies.memory_store
         self._memories = Memories(dependencies.kube, settings, clock, listed=listed, store=store)
         self._left_zeros = LeftZeros(dependencies.scales)
-        self._decisions = Decisions(
-            dependencies, self._kind, self._memories, self._left_zeros, clock
-        )
+        self._decisions = Decisions(dependencies, kind, self._memories, self._left_zeros, clock)
         self._reports = Reports(dependencies, settings, self._memories, clock)
         self._records: dict[str, Record] = {}
 
