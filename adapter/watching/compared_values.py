@@ -6,7 +6,6 @@ from adapter.answer.answering import AnswerDocument
 from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
 from wire.api.external_metrics import ExternalMetricValueList
 
-
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
