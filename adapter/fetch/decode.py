@@ -118,7 +118,7 @@ _DATA_OPENS = Tokens(b'"data"', b":", b"[")
 _BETWEEN_ELEMENTS = Tokens(b'"', b"}", b",", b"{", b'"')
 # After such a string. After a real boundary follows a label name, and a name that begins so only delays the split.
 _BACKSLASH = ord("\\")
-_AFTER_A_STRING = b',}: \t\r\n"'
+_AFTER_A_STRING = b',]}: \t\r\n"'
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], text: bytes | bytearray) -> T:

@@ -171,6 +171,12 @@ def test_unknown_fields_and_spaces_do_not_disturb():
     assert read_in_pieces(body.encode(), 5).shapes == [Series("a")]
 
 
+@pytest.mark.parametrize("text", ['"},{"', '"a","},{"', '"},{" '])
+def test_a_text_that_looks_like_the_end_of_a_series_may_be_the_last_one_of_a_list(text):
+    body = f'{{"data":[],"status":"success","infos":[{text}]}}'
+    assert read_in_pieces(body.encode(), 5).shapes == []
+
+
 @pytest.mark.parametrize(
     ("body", "refusal"),
     [
