@@ -11,7 +11,7 @@ import msgspec
 
 from adapter.fetch.json_tokens import Tokens, cut
 from adapter.model import Series
-from wire.api.readable_json import REPLACED_BYTES
+from wire.api.readable_json import with_replacements
 from wire.prometheus.responses import Envelope
 
 T = TypeVar("T")
@@ -99,6 +99,8 @@ _elements_decoder = msgspec.json.Decoder(list[dict[str, str]])
 _rows_decoder = msgspec.json.Decoder(list[Row])
 
 _BEHIND_THE_DOCUMENT: Final = re.compile(r"trailing characters \(byte ([0-9]+)\)")
+_HALF_A_PAIR: Final = "surrogate"
+"""What msgspec's messages about it have in common."""
 _HEAD_BYTES_MAX: Final = 4 * 1024
 ROWS_SLICE_BYTES: Final = 128 * 1024
 """About 1,000 rows, and 3 ms."""
@@ -122,14 +124,18 @@ _AFTER_A_STRING = b',]}: \t\r\n"'
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], text: bytes | bytearray) -> T:
-    """As encoding/json reads it: bytes that are not UTF-8, which labels may contain, are replaced, and a label that is null is empty."""
+    """As encoding/json reads it: what is not UTF-8, which labels may contain, and halves of surrogate pairs are replaced, and a label that is null is empty."""
     try:
         return decoder.decode(text)
     except (UnicodeDecodeError, msgspec.ValidationError):
-        return _with_replacements(decoder, text.decode("utf-8", REPLACED_BYTES))
+        return _with_empty_labels(decoder, with_replacements(text))
+    except msgspec.DecodeError as error:
+        if _HALF_A_PAIR not in str(error):
+            raise
+        return _with_empty_labels(decoder, with_replacements(text))
 
 
-def _with_replacements(decoder: msgspec.json.Decoder[T], text: str) -> T:
+def _with_empty_labels(decoder: msgspec.json.Decoder[T], text: bytes) -> T:
     try:
         return decoder.decode(text)
     except msgspec.ValidationError:
@@ -157,10 +163,18 @@ def _document(decoder: msgspec.json.Decoder[T], text: bytes) -> T:
     try:
         return _decoded(decoder, text)
     except msgspec.DecodeError as error:
-        behind = _BEHIND_THE_DOCUMENT.search(str(error))
-        if behind is None:
+        if not _BEHIND_THE_DOCUMENT.search(str(error)):
             raise
-        return _decoded(decoder, text[: int(behind[1]) - 1])
+        return _decoded(decoder, _first_value(with_replacements(text)))
+
+
+def _first_value(text: bytes) -> bytes:
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except msgspec.DecodeError as error:
+        behind = _BEHIND_THE_DOCUMENT.search(str(error))
+        return text[: int(behind[1]) - 1] if behind else text
+    return text
 
 
 def samples_read(stats: msgspec.Raw) -> int | None:

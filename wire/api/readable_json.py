@@ -40,10 +40,13 @@ _ESCAPE: Final = re.compile(
 
 def readable(body: bytes, *, levels_max: int = LEVELS_MAX) -> bytes:
     """The document in that form. What is not JSON may become anything that is not JSON either, or JSON."""
+    return _shallow(with_replacements(body), levels_max)
+
+
+def with_replacements(body: bytes | bytearray) -> bytes:
+    """The document with U+FFFD in place of what Go replaces."""
     text = body.decode("utf-8", REPLACED_BYTES).encode()
-    if _SURROGATE.search(text):
-        text = _ESCAPE.sub(_with_whole_pairs, text)
-    return _shallow(text, levels_max)
+    return _ESCAPE.sub(_with_whole_pairs, text) if _SURROGATE.search(text) else text
 
 
 def _with_whole_pairs(escape: re.Match[bytes]) -> bytes:
