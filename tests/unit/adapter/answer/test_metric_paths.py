@@ -102,6 +102,7 @@ def test_the_requirements_of_a_selector_count_for_the_bound():
     assert 5 <= len(paths) <= 3_000_000 / 190_000
 
 
+@pytest.mark.deviation("selector-size")
 def test_a_query_with_too_many_parameters_is_refused_before_it_is_read():
     paths = read()
     assert known(paths, 1, "a%3Db" + "&x" * (PARAMETERS_MAX - 1)).request
