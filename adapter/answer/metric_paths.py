@@ -5,6 +5,7 @@ selector and rendering a template are most of the work.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -44,9 +45,9 @@ class KnownRequest:
     __slots__ = ("_kept", "_on_change", "query_bytes", "request")
 
     def __init__(
-        self, request: MetricRequest, on_change: Callable[[], None] = lambda: None
+        self, request: MetricRequest, on_change: Callable[["KnownRequest"], None] = lambda _: None
     ) -> None:
-        """`on_change` is called when another query was kept."""
+        """`on_change` is called when another query was kept. It has no reference to this object, so that this is freed as soon as nothing uses it."""
         self.request = request
         self.query_bytes = 0
         """The size of the query, roughly."""
@@ -76,7 +77,7 @@ class KnownRequest:
         """Keep the query for the next time."""
         self._kept = (offer, names, query)
         self.query_bytes = _query_bytes(names, query)
-        self._on_change()
+        self._on_change(self)
 
     def forget_query(self) -> None:
         """Keep no query until there is another one."""
@@ -119,7 +120,7 @@ class MetricPaths:
         if kept is not None:
             return kept
         request = paths.metric(group, version, path, _parameters(query))
-        known = KnownRequest(request, lambda: self._kept.keep(key, known))
+        known = KnownRequest(request, partial(self._kept.keep, key))
         self._kept.keep(key, known)
         return known
 

@@ -15,6 +15,7 @@ from wire.api.readable_json import with_whole_characters
 from wire.prometheus.responses import Envelope
 
 T = TypeVar("T")
+A = TypeVar("A", bound=Envelope)
 
 Seconds = Annotated[float, msgspec.Meta(ge=-62_135_596_800, le=253_402_300_799)]
 """Unix seconds of the years 1 to 9999, which a response can have; prometheus-adapter rejects times that do not fit in an int64."""
@@ -92,6 +93,7 @@ class Statistics(msgspec.Struct):
     samples: ReadSamples
 
 
+_envelope_decoder = msgspec.json.Decoder(Envelope)
 _query_decoder = msgspec.json.Decoder(QueryAnswer)
 _statistics_decoder = msgspec.json.Decoder(Statistics)
 _series_decoder = msgspec.json.Decoder(SeriesAnswer)
@@ -164,6 +166,17 @@ def _document(decoder: msgspec.json.Decoder[T], text: bytes) -> T:
         return _decoded(decoder, with_whole_characters(text)[: int(behind[1]) - 1])
 
 
+def _answer(decoder: msgspec.json.Decoder[A], kind: type[A], text: bytes) -> A:
+    """A whole response. That of an error may have any `data`, which prometheus-adapter does not read then."""
+    try:
+        return _document(decoder, text)
+    except msgspec.ValidationError:
+        envelope = _document(_envelope_decoder, text)
+        if envelope.status != "error":
+            raise
+        return kind(**msgspec.structs.asdict(envelope))
+
+
 def samples_read(stats: msgspec.Raw) -> int | None:
     """The samples that were read, by the statistics of a query; None when they do not say."""
     try:
@@ -216,7 +229,7 @@ class QueryReader:
 
     def finish(self) -> QueryAnswer:
         """The response with its last rows; raises `ValueError` when it is not one, or was cut off."""
-        return _document(_query_decoder, self._head + self._rest)
+        return _answer(_query_decoder, QueryAnswer, self._head + self._rest)
 
     def _begin_rows(self) -> None:
         opens = _RESULT_OPENS.end(self._rest, _HEAD_BYTES_MAX)
@@ -231,7 +244,7 @@ class QueryReader:
 
 def decode_series(body: bytes) -> SeriesAnswer:
     """Decode a whole response of `/api/v1/series`; raises `ValueError` when it is not one."""
-    return _document(_series_decoder, body)
+    return _answer(_series_decoder, SeriesAnswer, body)
 
 
 def _last_boundary(text: bytearray, start: int) -> int:
@@ -278,7 +291,7 @@ class SeriesReader:
 
     def finish(self) -> SeriesAnswer:
         """Check the whole and decode what is left; raises `ValueError` when the response was cut off."""
-        answer = _document(_series_decoder, self._head + self._rest)
+        answer = _answer(_series_decoder, SeriesAnswer, self._head + self._rest)
         self._keep(answer.data or [])
         return answer
 

@@ -1,5 +1,6 @@
 """Requests and their queries are kept for 50,000 autoscalers, within a bound."""
 
+import gc
 import tracemalloc
 from collections.abc import Mapping
 
@@ -101,6 +102,7 @@ def test_the_requirements_of_a_selector_count_for_the_bound():
     assert 5 <= len(paths) <= 3_000_000 / 190_000
 
 
+@pytest.mark.deviation("selector-size")
 def test_a_query_with_too_many_parameters_is_refused_before_it_is_read():
     paths = read()
     assert known(paths, 1, "a%3Db" + "&x" * (PARAMETERS_MAX - 1)).request
@@ -156,6 +158,21 @@ def test_a_request_takes_no_more_memory_than_is_counted(path, query_string):
     counted = paths._kept.size_bytes - counted_before
     assert len(paths) == 1 + len(encoded)
     assert kept_bytes <= counted <= 2 * kept_bytes
+
+
+def test_a_request_that_is_dropped_is_freed_at_once():
+    """Its text may have half a megabyte, and the collector of cycles counts objects, not bytes."""
+    paths = read(bytes_max=300_000)
+    gc.disable()
+    tracemalloc.start()
+    try:
+        for number in range(50):
+            known(paths, number, "a&x=" + "b" * 100_000)
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert kept_bytes < 500_000
 
 
 def test_a_query_longer_than_the_bound_is_not_kept():

@@ -171,9 +171,10 @@ def test_unknown_fields_and_spaces_do_not_disturb():
     assert read_in_pieces(body.encode(), 5).shapes == [Series("a")]
 
 
-def test_a_text_at_the_end_of_a_list_behind_the_series_is_not_the_end_of_a_series():
-    body = b'{"status":"success","data":[{"__name__":"a"}],"infos":["},{"]}'
-    assert read_in_pieces(body, 5).shapes == read_in_pieces(body, len(body)).shapes == [Series("a")]
+@pytest.mark.parametrize("text", ['"},{"', '"a","},{"', '"},{" '])
+def test_a_text_that_looks_like_the_end_of_a_series_may_be_the_last_one_of_a_list(text):
+    body = f'{{"data":[],"status":"success","infos":[{text}]}}'
+    assert read_in_pieces(body.encode(), 5).shapes == []
 
 
 @pytest.mark.parametrize(
@@ -278,3 +279,29 @@ def test_a_row_with_a_label_that_is_not_utf8_is_read_also_before_other_text(rows
     found += reader.feed(b"]}}\n<!-- proxy -->")
     found += reader.finish().data.result
     assert [each.metric for each in found] == [{"path": REPLACED}] * rows
+
+
+@pytest.mark.parametrize("rows", [1, 5_000], ids=["at the end", "in slices"])
+@pytest.mark.parametrize("behind", [b"", b" from a proxy", b"\xff"])
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        (BROKEN, REPLACED),
+        (rb"\ud800", "\ufffd"),
+        (rb"\udc00\ud83d\ude00", "\ufffd\U0001f600"),
+    ],
+)
+def test_what_go_replaces_in_labels_is_replaced_also_before_a_text_behind_the_document(
+    rows, behind, text, means
+):
+    row = b'{"metric":{"path":"' + text + b'"},"value":[1,"2"]}'
+    head = (
+        b'{"warnings":["' + text + b'"],"status":"success","data":{"resultType":"vector","result":['
+    )
+    reader = decode.QueryReader()
+    found = reader.feed(head + b",".join([row] * rows))
+    found += reader.feed(b"]}}" + behind)
+    answer = reader.finish()
+    found += answer.data.result
+    assert answer.warnings == [means]
+    assert [each.metric for each in found] == [{"path": means}] * rows

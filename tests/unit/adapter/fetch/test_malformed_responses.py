@@ -52,6 +52,17 @@ async def test_a_malformed_response_to_a_query_is_its_failure(server, connect, b
         await connect().evaluate(PLAN)
 
 
+@pytest.mark.parametrize("data", [b"{}", b"[]", b'"x"', b'{"resultType":"vector","result":{}}'])
+async def test_an_error_is_read_whatever_data_it_has(server, connect, data):
+    server.says = raw(
+        b'{"status":"error","errorType":"timeout","error":"too slow","data":' + data + b"}"
+    )
+    with pytest.raises(QueryFailed, match="too slow"):
+        await connect().evaluate(PLAN)
+    with pytest.raises(QueryFailed, match="too slow"):
+        await connect().series(match="up", max_age_seconds=60)
+
+
 async def test_a_deep_body_of_an_error_leaves_its_status(server, connect):
     server.says = raw(b'{"x":' + DEEP + b',"error":"no"}', "503 Service Unavailable")
     with pytest.raises(QueryFailed, match="HTTP 503"):

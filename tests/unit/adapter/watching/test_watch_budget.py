@@ -14,7 +14,7 @@ from tests.unit.adapter.watching.test_rounds import document
     ("bytes_max", "codes"),
     [
         pytest.param(3 * (PATH_BYTES + WATCHED_BYTES + 2_000), {200}, id="all fit"),
-        pytest.param(2 * (PATH_BYTES + WATCHED_BYTES) + 2_700, {200, 429}, id="not all fit"),
+        pytest.param(2 * (PATH_BYTES + WATCHED_BYTES) + 3_100, {200, 429}, id="not all fit"),
         pytest.param(100, {429}, id="none fits"),
     ],
 )
