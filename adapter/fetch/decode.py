@@ -124,7 +124,7 @@ _AFTER_A_STRING = b',}]: \t\r\n"'
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], text: bytes | bytearray) -> T:
-    """As encoding/json reads it: what is no character, which labels may contain, is replaced, and a label that is null is empty."""
+    """As encoding/json reads it: bytes and escapes of labels that are not Unicode characters are replaced, and a label that is null is empty."""
     try:
         return decoder.decode(text)
     except (UnicodeDecodeError, msgspec.DecodeError):

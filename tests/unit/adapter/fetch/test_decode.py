@@ -263,7 +263,7 @@ BROKEN = b"a\xff\xe2\x82b\\ud800"
 REPLACED = "a\ufffd\ufffd\ufffdb\ufffd"
 
 
-def test_bytes_and_escapes_of_labels_that_are_no_characters_are_replaced_one_by_one_as_by_go():
+def test_bytes_and_escapes_of_labels_that_are_not_characters_are_replaced_one_by_one_as_by_go():
     series = series_body([{"__name__": "up", "path": "PATH"}]).replace(b"PATH", BROKEN)
     answer = decode.decode_series(series)
     assert answer.data == [{"__name__": "up", "path": REPLACED}]
