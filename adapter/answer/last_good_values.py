@@ -5,6 +5,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from adapter.caches import LAST_GOOD_BYTES, SizedCache
 from adapter.model import ExternalValue, ObjectValue
+from wire.process.text_bytes import text_bytes
 
 _ENTRY_BYTES: Final = 260
 _OBJECT_BYTES: Final = 240
@@ -42,10 +43,10 @@ class LastGoodValues(Generic[Value]):
 def _size_bytes(key: tuple[object, str], values: Any) -> int:
     is_of_objects = isinstance(values, Mapping)
     of_values = _OBJECT_BYTES * len(values) if is_of_objects else sum(map(_row_bytes, values))
-    return _ENTRY_BYTES + len(key[1]) + of_values
+    return _ENTRY_BYTES + text_bytes(key[1]) + of_values
 
 
 def _row_bytes(row: ExternalValue) -> int:
     labels = row.labels or {}
-    texts = sum(len(name) + len(value) for name, value in labels.items())
+    texts = sum(text_bytes(name) + text_bytes(value) for name, value in labels.items())
     return _ROW_BYTES + _LABEL_BYTES * len(labels) + texts

@@ -262,6 +262,19 @@ def test_a_last_good_value_counts_with_each_of_its_labels():
     assert kept.size_bytes <= 1_000_000
 
 
+def test_a_last_good_value_counts_with_the_width_of_its_characters():
+    """Python keeps a text with one emoji in four bytes for each of its characters."""
+    kept = last_good_values(bytes_max=1_000_000)
+    row = ExternalValue(
+        labels={"label": "\U0001f600" + "x" * 9_999},
+        value_milli=1,
+        timestamp_seconds=1.0,
+        sampled_seconds=1.0,
+    )
+    LastGoodValues[tuple[ExternalValue, ...]](kept, ()).keep("metric", (row,))
+    assert kept.size_bytes > 40_000
+
+
 def rows(*milli: int) -> tuple[ExternalValue, ...]:
     return tuple(
         ExternalValue(labels=None, value_milli=m, timestamp_seconds=1.0, sampled_seconds=1.0)
