@@ -23,7 +23,7 @@ def without_scale(of):
 
 
 def shared(of):
-    of.reconciler._with.rivals.rivals_of = lambda *_: ("HorizontalPodAutoscaler shop/other",)
+    of.reconciler._with.rivals.of = lambda *_: ("HorizontalPodAutoscaler shop/other",)
 
 
 UNREAD = {
