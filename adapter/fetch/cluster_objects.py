@@ -43,7 +43,7 @@ _LABEL_BYTES = 120
 the copy, roughly. A client that invents namespaces and selectors cannot fill the memory."""
 
 LISTS_MAX = 10
-"""LISTs in flight at once where there is no copy, or an outdated one."""
+"""LISTs in flight at once where the copy is missing or outdated."""
 LIST_SECONDS = 60.0
 """How long such a LIST may take. No client waits for longer, and another one could have its place."""
 LIST_FRESH_SECONDS = 1.0

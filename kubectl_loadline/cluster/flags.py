@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from kubectl_loadline.cluster.autoscaler_name import AutoscalerName, autoscaler_name
-from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of, entry
+from wire.kube.chosen_context import ChosenContext, add_context_flags, context_of, named_context
 from wire.kube.client import REQUEST_TIMEOUT_SECONDS
 from wire.kube.cluster_access import ConnectionConfigError
 from wire.kube.connection import kubectl_kubeconfig
@@ -48,16 +48,11 @@ class Cluster(msgspec.Struct, frozen=True, kw_only=True):
         if self.namespace or kubeconfig is None:
             return self.namespace or DEFAULT_NAMESPACE
         try:
-            config = merged(str(kubeconfig))
+            context = named_context(merged(str(kubeconfig)), self.context)
         except FileNotFoundError:
             return DEFAULT_NAMESPACE
         except (OSError, ValueError) as error:
             raise ConnectionConfigError(f"kubeconfig {kubeconfig}: {error}") from error
-        context = entry(config, "context", self.context.name or config["current-context"])
-        if context is None and self.context.name:
-            raise ConnectionConfigError(
-                f"kubeconfig {kubeconfig}: there is no context {self.context.name!r}"
-            )
         return str((context or {}).get("namespace") or DEFAULT_NAMESPACE)
 
 

@@ -27,6 +27,7 @@ from kubectl_loadline.terminal.exit_codes import OK
 from scaler.runtime.clients import Clients
 from wire.process.background_tasks import BackgroundTasks
 from wire.process.command_line.parsing import FlagParser, port
+from wire.process.event_loop import stop_requested
 
 SHUTDOWN_SECONDS = 1.0
 
@@ -69,7 +70,8 @@ async def _serve(given: Namespace) -> int:
         )
         stack.push_async_callback(runner.cleanup)
         await runner.setup()
-        terminated = _terminated()
+        # Ctrl-C cancels this command as every other one, also while the autoscalers are listed.
+        terminated = stop_requested([signal.SIGTERM])
         address = f"http://127.0.0.1:{await _listen(runner, given.port)}/{token}/"
         where = f" in the namespace {autoscalers.namespace}" if autoscalers.namespace else ""
         print(
@@ -82,13 +84,6 @@ async def _serve(given: Namespace) -> int:
             await asyncio.to_thread(webbrowser.open, file.as_uri())
         await terminated.wait()
     return OK
-
-
-def _terminated() -> asyncio.Event:
-    """Set by SIGTERM. Ctrl-C cancels this command as every other one, also while the autoscalers are listed."""
-    event = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, event.set)
-    return event
 
 
 async def _listen(runner: web.AppRunner, number: int) -> int:

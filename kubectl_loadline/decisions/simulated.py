@@ -50,6 +50,7 @@ from wire.process.command_line.parsing import (
     FlagSet,
     did_you_mean,
     moment_unix_seconds,
+    name_and_value,
 )
 from wire.process.event_loop import run
 
@@ -219,13 +220,6 @@ def _wrong_name(name: str, metrics: Sequence[MetricSpec], *, is_known: bool) -> 
     return f"unknown metric {name!r}{did_you_mean(name, unique) or use}"
 
 
-def _metric_value(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not name or not equals or not value:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
-    return name, value
-
-
 def _replicas(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
@@ -237,7 +231,7 @@ def add_simulation_flags(flags: FlagSet) -> None:
     flags.add_argument(
         "--metric",
         metavar="NAME=VALUE",
-        type=_metric_value,
+        type=name_and_value,
         action="append",
         default=[],
         help="value of the metric with this name, as a quantity (of one pod, such as cpu=250m, if the metric is per pod), cpu=140%% of "

@@ -15,8 +15,8 @@ from kubectl_loadline.migration.conversion import (
     without_nulls,
 )
 from kubectl_loadline.migration.cron_trigger import schedules
-from kubectl_loadline.migration.fallback import add_fallback
 from kubectl_loadline.migration.keda_annotations import is_always_active, suspension
+from kubectl_loadline.migration.keda_fallback import add_fallback
 from kubectl_loadline.migration.prometheus_trigger import PrometheusMetrics
 from kubectl_loadline.migration.replica_bounds import (
     NEVER_ACTIVE,

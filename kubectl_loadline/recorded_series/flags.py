@@ -6,7 +6,12 @@ from pathlib import Path
 from kubectl_loadline.recorded_series.found import StartUp
 from scaler.algorithm.amounts import milli
 from wire.api.duration import parse_duration, parse_prometheus_duration
-from wire.process.command_line.parsing import FlagParser, FlagSet, moment_unix_seconds
+from wire.process.command_line.parsing import (
+    FlagParser,
+    FlagSet,
+    moment_unix_seconds,
+    name_and_value,
+)
 from wire.prometheus.access_flags import header
 
 STEP_SECONDS_MAX = 60
@@ -49,14 +54,6 @@ def start_up(text: str) -> StartUp:
     return found
 
 
-def pair(text: str) -> tuple[str, str]:
-    """`NAME=VALUE`."""
-    name, equals, value = text.partition("=")
-    if not name or not equals or not value:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
-    return name, value
-
-
 def file_of(history: str) -> str:
     """The file of `[NAME=]FILE`."""
     return history.partition("=")[2] or history
@@ -64,7 +61,7 @@ def file_of(history: str) -> str:
 
 def amount_pair(text: str) -> tuple[str, float]:
     """`NAME=QUANTITY`, above 0."""
-    name, value = pair(text)
+    name, value = name_and_value(text)
     try:
         found = milli(value) / 1000
     except ValueError as error:
@@ -126,7 +123,7 @@ def _add_prometheus_flags(group: FlagSet) -> None:
     )
     group.add_argument(
         "--query",
-        type=pair,
+        type=name_and_value,
         action="append",
         default=[],
         metavar="NAME=PROMQL",

@@ -141,7 +141,7 @@ def _continued(rules: PanicRules, before: PanicState, draft: Draft) -> PanicStat
 def _measured(draft: Draft) -> int | None:
     """The recommendation; the largest proposal of the other metrics if it is that of a fallback, which has measured nothing.
 
-    None if there is no other one.
+    None without another one.
     """
     found = draft.recommended
     if found is None or found.winner is None:

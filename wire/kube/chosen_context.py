@@ -56,10 +56,10 @@ def chosen_context(config: Mapping[str, Any], chosen: ChosenContext) -> dict[str
         if name is not None
     }
     name = chosen.name or config.get("current-context")
-    context = entry(config, "context", name)
-    if context is None and (chosen.name or (name and not replaced)):
+    found = named_context(config, chosen)
+    if found is None and name and not replaced:
         raise ValueError(_missing(config, "context", name))
-    context = {**(context or {}), **replaced}
+    context = {**(found or {}), **replaced}
     if not context.get("cluster"):
         raise ValueError(
             "it has no current-context" if not name else f"context {name!r} has no cluster"
@@ -69,6 +69,17 @@ def chosen_context(config: Mapping[str, Any], chosen: ChosenContext) -> dict[str
         if named and entry(config, kind, named) is None:
             raise ValueError(_missing(config, kind, named))
     return context
+
+
+def named_context(config: Mapping[str, Any], chosen: ChosenContext) -> dict[str, Any] | None:
+    """The context that was chosen, or else the current one, as it is in the kubeconfig; None if that does not exist.
+
+    Raises ValueError for a chosen one that the kubeconfig does not have.
+    """
+    found = entry(config, "context", chosen.name or config.get("current-context"))
+    if found is None and chosen.name:
+        raise ValueError(_missing(config, "context", chosen.name))
+    return found
 
 
 def entry(config: Mapping[str, Any], kind: str, name: object) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -28,8 +28,10 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     return uvloop.run(main)
 
 
-def stop_requested() -> asyncio.Event:
-    """Set by the first SIGTERM or SIGINT; a second one terminates the process at once."""
+def stop_requested(
+    signals: Sequence[signal.Signals] = (signal.SIGTERM, signal.SIGINT),
+) -> asyncio.Event:
+    """Set by the first of these signals; a second one terminates the process at once."""
     event = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -37,6 +39,6 @@ def stop_requested() -> asyncio.Event:
         event.set()
         loop.remove_signal_handler(number)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in signals:
         loop.add_signal_handler(number, stop, number)
     return event

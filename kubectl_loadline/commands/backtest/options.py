@@ -7,8 +7,8 @@ from pathlib import Path
 
 from kubectl_loadline.backtest.comparison import ORACLE, PRESENT, RECORDED
 from kubectl_loadline.backtest.metric_kinds import MetricKind
-from kubectl_loadline.recorded_series.flags import amount_pair, pair, seconds, start_up
-from wire.process.command_line.parsing import FlagParser
+from kubectl_loadline.recorded_series.flags import amount_pair, seconds, start_up
+from wire.process.command_line.parsing import FlagParser, name_and_value
 
 
 def names_of(candidates: Sequence[Path]) -> dict[str, Path]:
@@ -31,7 +31,7 @@ def names_of(candidates: Sequence[Path]) -> dict[str, Path]:
 
 def kind_pair(text: str) -> tuple[str, str]:
     """`NAME=load`, `share` or `queue`."""
-    name, kind = pair(text)
+    name, kind = name_and_value(text)
     if kind not in list(MetricKind):
         raise argparse.ArgumentTypeError(f"{kind!r} is not one of {', '.join(MetricKind)}")
     return name, kind
@@ -39,7 +39,7 @@ def kind_pair(text: str) -> tuple[str, str]:
 
 def seconds_pair(text: str) -> tuple[str, float]:
     """`NAME=DURATION`."""
-    name, value = pair(text)
+    name, value = name_and_value(text)
     return name, seconds(value)
 
 

@@ -162,7 +162,7 @@ class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
     """What a forecast added, or would have added: `before` and `after` are replicas, after stabilization.
 
     `load` and `bound` are in the metric's unit; `bound` is the load within `lead_seconds` that replicas are wanted for, and
-    `floor` these replicas, None while there is no bound; `present` is what the metric alone wants now. `allowed_extra`: how
+    `floor` these replicas, None without a bound; `present` is what the metric alone wants now. `allowed_extra`: how
     many more replicas the budget allows. `budget_used`: the share of the budget of 24 hours.
     """
 

@@ -67,6 +67,14 @@ def port(text: str) -> int:
     return int(text)
 
 
+def name_and_value(text: str) -> tuple[str, str]:
+    """`NAME=VALUE`."""
+    name, equals, value = text.partition("=")
+    if not name or not equals or not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+    return name, value
+
+
 def optional_path(text: str) -> Path | None:
     """An empty value means that the flag is not set, as in Go's programs."""
     return Path(text) if text else None

@@ -271,17 +271,6 @@ def test_bytes_and_escapes_of_labels_that_are_not_characters_are_replaced_one_by
 
 
 @pytest.mark.parametrize("rows", [1, 5_000], ids=["at the end", "in slices"])
-def test_a_row_with_a_label_that_is_not_utf8_is_read_also_before_other_text(rows):
-    row = b'{"metric":{"path":"' + BROKEN + b'"},"value":[1,"2"]}'
-    head = b'{"status":"success","data":{"resultType":"vector","result":['
-    reader = decode.QueryReader()
-    found = reader.feed(head + b",".join([row] * rows))
-    found += reader.feed(b"]}}\n<!-- proxy -->")
-    found += reader.finish().data.result
-    assert [each.metric for each in found] == [{"path": REPLACED}] * rows
-
-
-@pytest.mark.parametrize("rows", [1, 5_000], ids=["at the end", "in slices"])
 @pytest.mark.parametrize("behind", [b"", b" from a proxy", b"\xff"])
 @pytest.mark.parametrize(
     ("text", "means"),
