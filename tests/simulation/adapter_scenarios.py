@@ -21,6 +21,8 @@ from tests.simulation.scenario import (
     settling_seconds,
 )
 
+# In periods of the scaler: long enough to see what waits for it, and short enough that the end of a run is as without it.
+LONG_PERIOD_PERIODS = 5
 SERVED = ((EXTERNAL,), (EXTERNAL,), (CUSTOM,), (EXTERNAL, CUSTOM))
 
 
@@ -43,10 +45,23 @@ def with_adapter(seed: int) -> Scenario:
 
 
 def with_streams(seed: int) -> Scenario:
-    """The same, with metrics that the adapter streams."""
+    """The same, with metrics that the adapter streams; of those that follow a queue, a third has a long period of its own."""
+    rng = random.Random(f"long periods {seed}")
     scenario = with_adapter(seed)
     plan = msgspec.structs.replace(scenario.adapter, path=STREAMED) if scenario.adapter else None
-    return msgspec.structs.replace(scenario, adapter=plan)
+    autoscalers = tuple(
+        _with_a_long_period(each, scenario)
+        if each.follows_a_queue and rng.random() < 1 / 3
+        else each
+        for each in scenario.autoscalers
+    )
+    return msgspec.structs.replace(scenario, adapter=plan, autoscalers=autoscalers)
+
+
+def _with_a_long_period(plan: AutoscalerPlan, scenario: Scenario) -> AutoscalerPlan:
+    seconds = int(LONG_PERIOD_PERIODS * scenario.period)
+    fields = msgspec.structs.replace(plan.fields, sync_period_seconds=seconds)
+    return msgspec.structs.replace(plan, fields=fields)
 
 
 def faults_with_adapter(scenario: Scenario, theme: Sequence[str] = ()) -> tuple[Fault, ...]:

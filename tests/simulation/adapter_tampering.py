@@ -1,6 +1,7 @@
 """Planted faults between the clients, the adapter and kube-apiserver: each stands for a defect of the adapter."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -8,7 +9,8 @@ from tests.simulation.decision_tampering import SwallowsScaleWrites
 from tests.simulation.metrics_apis import Measured
 from tests.simulation.network import Request, Response
 from tests.simulation.rights import ACCESS_REVIEWS
-from tests.simulation.tampering import AddsReplicas, Tamper, changed
+from tests.simulation.scenario import Scenario
+from tests.simulation.tampering import AddsReplicas, Tamper, changed, writes_scale
 
 KEPT_SECONDS = 20.0
 
@@ -84,6 +86,30 @@ class IgnoresStreams(SwallowsScaleWrites):
     is_streamed = True
 
 
+class WaitsForTheRegularReconcile(Tamper):
+    """What the limit per period holds back waits until the autoscaler's own period, which is longer, has ended."""
+
+    invariant = "streams are acted on"
+    has_adapter = True
+    is_streamed = True
+
+    def begin(self, scenario: Scenario) -> None:
+        self._waits_seconds = {
+            each.key: each.fields.sync_period_seconds or 0 for each in scenario.autoscalers
+        }
+        self._written_at: dict[str, float] = {}
+
+    def request(self, request: Request) -> Sequence[Request]:
+        if not writes_scale(request):
+            return [request]
+        target, now = request.scale_target, request.sent_at
+        if now < self._written_at.get(target, -math.inf) + self._waits_seconds[target]:
+            return []
+        self._written_at[target] = now
+        return [request]
+
+
 PLANTED_BEHIND_THE_ADAPTER: tuple[Callable[[], Tamper], ...] = (
     ForgetsSelectors, KeepsResponses, AllowsEverything, SharesNothing, AddsReplicasBehindTheAdapter, IgnoresStreams,
+    WaitsForTheRegularReconcile,
 )  # fmt: skip
