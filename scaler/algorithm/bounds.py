@@ -2,6 +2,7 @@
 
 from scaler.algorithm.derivation import Bound, Derivation, Rate
 from scaler.algorithm.go_numbers import float_to_int32
+from scaler.api.autoscaler import ScalingPolicySelect
 
 SCALE_UP_LIMIT = "ScaleUpLimit"
 SCALE_DOWN_LIMIT = "ScaleDownLimit"
@@ -74,15 +75,15 @@ def bound_with_behavior(
     )
 
 
-def is_limited_by_period(derivation: Derivation) -> bool:
-    """Whether only the limit of this period, without `behavior`, keeps replicas from being added that the next one may add.
+def is_limited_for_now(derivation: Derivation) -> bool:
+    """Whether only a rate keeps replicas from being added that a later reconcile may add, with the same metrics.
 
     Not if the count does not change although the limit lets it: then something else holds it.
     """
     found, current = derivation.bound, derivation.current_replicas
     if found is None or found.reason != SCALE_UP_LIMIT or found.rate is None or current is None:
         return False
-    if found.rate.select_policy or derivation.is_dry_run:
+    if found.rate.select_policy == ScalingPolicySelect.DISABLED or derivation.is_dry_run:
         return False
     is_reached = found.rate.limit <= current
     return is_reached or (derivation.desired_replicas or 0) > current

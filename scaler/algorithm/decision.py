@@ -110,6 +110,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that the spec sets."""
     holds_until_unix_seconds: float = 0.0
     """Until when the same inputs lead to the same decision."""
+    due_unix_seconds: float = math.inf
+    """When the spec changes with the time, so that a reconcile is due, however long the period is."""
 
 
 class Rescaled(msgspec.Struct, frozen=True):

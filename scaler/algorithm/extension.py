@@ -4,6 +4,7 @@ An extension that is not set in a spec has no rules, and none of its other hooks
 Its state is its own: it is kept in the memory under its name, and stored under `stored_as`.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -67,6 +68,13 @@ class Extension(Generic[Rules, State]):
     def rules(self, given: Given, policy: Policy) -> Rules | None:
         """Its settings at this moment; None if the spec does not have it."""
         raise NotImplementedError
+
+    def due_unix_seconds(self, rules: Rules, moment: Moment) -> float:
+        """When the rules change with the time, so that a reconcile is due, however long the period is.
+
+        Now if they change all the time, infinite if they do not change.
+        """
+        return math.inf
 
     def policy(self, rules: Rules, policy: Policy) -> Policy:
         """The settings of the algorithm, changed."""

@@ -4,6 +4,8 @@ Every way through a reconcile ends here, whether metrics, a bound or a failure d
 change, hold back or only show a count applies to all of them, and it is the only place that says `rescale`.
 """
 
+import math
+
 import msgspec
 
 from scaler.algorithm.decision import Branch, Decision, ErrorClass, Event, PodPatch, warning
@@ -137,6 +139,14 @@ def _decision(draft: Draft) -> Decision:
         memory=draft.remembered(),
         derivation=draft.derivation(),
         holds_until_unix_seconds=turn.moment.holds_until_unix_seconds,
+        due_unix_seconds=_due_unix_seconds(turn),
+    )
+
+
+def _due_unix_seconds(turn: Turn) -> float:
+    return min(
+        (part.extension.due_unix_seconds(part.rules, turn.moment) for part in turn.parts),
+        default=math.inf,
     )
 
 

@@ -28,6 +28,11 @@ class Moment:
         """The first moment at which the same inputs may lead to another decision."""
         return self._holds_until_unix_seconds - ROUNDING_SECONDS
 
+    @property
+    def next_deadline_unix_seconds(self) -> float:
+        """The nearest deadline that was not reached; infinite if there is none."""
+        return self._holds_until_unix_seconds
+
     def reached(self, deadline_unix_seconds: float) -> bool:
         """Whether it is the deadline, or later."""
         if self.now_unix_seconds >= deadline_unix_seconds:

@@ -60,6 +60,20 @@ def scale_down_rate(memory: Memory, *, current: int, rules: Rules, moment: Momen
     )
 
 
+def next_addition_unix_seconds(
+    memory: Memory, periods_seconds: Iterable[int], now_unix_seconds: float
+) -> float:
+    """The first moment at which a replica that was added leaves one of these periods, so that a policy may let more be added.
+
+    Infinite if none was added in any of them.
+    """
+    moment = Moment(now_unix_seconds)
+    added = sorted(each.happened_at_unix_seconds for each in memory.scale_up_events)
+    for seconds in periods_seconds:
+        moment.first_unreached(added, seconds)
+    return moment.next_deadline_unix_seconds
+
+
 def _limits(
     memory: Memory, *, current: int, rules: Rules, moment: Moment, direction: str
 ) -> tuple[PolicyLimit, ...]:

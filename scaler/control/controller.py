@@ -42,14 +42,14 @@ class Controller:
         *,
         repeat: Repeat = lambda _: False,
         has_failed: Callable[[str], bool] = lambda _: False,
-        limited_until: Callable[[str], float] = lambda _: math.inf,
+        due_again: Callable[[str], float] = lambda _: math.inf,
         is_overloaded: Callable[[], bool] = lambda: False,
         concurrent: int,
         drain_seconds: float = DRAIN_SECONDS,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`has_failed`: whether the last reconcile of this key failed in a way that may be over soon. `limited_until`: when it could go on
-        adding replicas, if only the limit of a period has held it back; by the monotonic clock, infinite if not.
+        """`has_failed`: whether the last reconcile of this key failed in a way that may be over soon. `due_again`: when it is due
+        before its regular reconcile, by the monotonic clock; infinite if it is not.
 
         `concurrent`: how many reconciles may run at once, not counting those that wait for a response.
         Those are counted too while `is_overloaded`: kube-apiserver has many requests to respond to.
@@ -58,7 +58,7 @@ class Controller:
         self._reconcile = reconcile
         self._repeat = repeat
         self._has_failed = has_failed
-        self._limited_until = limited_until
+        self._due_again = due_again
         self._is_overloaded = is_overloaded
         self._telemetry = telemetry
         self._drain_seconds = drain_seconds
@@ -206,7 +206,7 @@ class Controller:
             is_retried=is_retried,
             work_seconds=work_seconds,
         )
-        self._queue.bring_forward(key, self._limited_until(key))
+        self._queue.bring_forward(key, self._due_again(key))
         period_seconds = self._queue.period_seconds(key)
         if period_seconds is not None and work_seconds > WORK_SHARE_MAX * period_seconds:
             log.info(

@@ -1,21 +1,23 @@
 """Makes decisions from what is observed and measured, and says whether the same inputs would lead to the last one again."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from scaler.algorithm.bounds import is_limited_by_period
+from scaler.algorithm.bounds import is_limited_for_now
 from scaler.algorithm.decide import decide, refused
 from scaler.algorithm.decision import Decision
+from scaler.algorithm.derivation import PolicyLimit
 from scaler.algorithm.draft import Ask
-from scaler.algorithm.memory import AnyMemory
+from scaler.algorithm.memory import AnyMemory, Memory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
 from scaler.algorithm.owners import INPUT, owned, selects_owned
 from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import Reading
+from scaler.algorithm.scaling_policies import next_addition_unix_seconds
 from scaler.algorithm.settings import Settings
-from scaler.api.autoscaler import Autoscaler
+from scaler.api.autoscaler import Autoscaler, ScalingPolicy
 from scaler.api.kinds import WatchedKind
 from scaler.api.sync_period import own_period_seconds
 from scaler.cluster.clock import Clock
@@ -141,23 +143,57 @@ class Decisions:
         present = self._present_period(record)
         if self._would_rescale(last, last.measured, readings, record, present):
             return -math.inf
-        if present is None or not self._has_longer_period(last.autoscaler):
+        if not self._has_longer_period(last.autoscaler):
             return math.inf
-        is_limited = self._would_rescale(last, last.measured, readings, record, None)
-        return self._period_ends_seconds(record) if is_limited else math.inf
+        behavior = last.decision.policy.behavior
+        due_seconds = self._limit_ends_seconds(
+            record, behavior.scale_up.policies if behavior else ()
+        )
+        if due_seconds == math.inf:
+            return math.inf
+        later_seconds = due_seconds - self._clock.monotonic()
+        is_limited = self._would_rescale(
+            last, last.measured, readings, record, None, later_seconds=later_seconds
+        )
+        return due_seconds if is_limited else math.inf
 
-    def limited_until_seconds(self, record: Record) -> float:
-        """When the period ends whose limit alone has held back the last decision, by the monotonic clock.
+    def due_again_seconds(self, key: str, record: Record) -> float:
+        """When an autoscaler with a longer period is due before its regular reconcile, by the monotonic clock; infinite if it is not.
 
-        Infinite if none has, or the regular reconcile is as early: that of an autoscaler with a longer period may be an hour later.
+        Then its schedules or its suspension change, or the limit that alone has held back the last decision may be higher.
         """
-        derivation = record.derivation
-        if derivation is None or not is_limited_by_period(derivation):
-            return math.inf
-        autoscaler = self._with.autoscalers.get(derivation.autoscaler)
+        autoscaler = self._with.autoscalers.get(key)
         if autoscaler is None or not self._has_longer_period(autoscaler):
             return math.inf
-        return self._period_ends_seconds(record)
+        later_seconds = record.due_unix_seconds - self._clock.now()
+        if later_seconds <= 0:
+            # Like a ramp, it changes all the time.
+            later_seconds = self.settings.sync_period_seconds
+        due_seconds = self._clock.monotonic() + later_seconds
+        derivation = record.derivation
+        if derivation is None or not is_limited_for_now(derivation):
+            return due_seconds
+        rate = derivation.bound.rate if derivation.bound else None
+        return min(due_seconds, self._limit_ends_seconds(record, rate.policies if rate else ()))
+
+    def _limit_ends_seconds(
+        self, record: Record, policies: Sequence[ScalingPolicy | PolicyLimit]
+    ) -> float:
+        """When the limit of the present period ends, or with `behavior` when one of these policies may let replicas be added again.
+
+        No more than one reconcile per period, as without `behavior`. Infinite if nothing that was added counts any more.
+        """
+        ends_seconds = self._period_ends_seconds(record)
+        if not policies:
+            return ends_seconds
+        kept = self._memories.current(record)
+        if kept is None or not isinstance(kept.memory, Memory):
+            return math.inf
+        now = self._clock.now()
+        periods_seconds = {each.period_seconds for each in policies}
+        until = next_addition_unix_seconds(kept.memory, periods_seconds, now)
+        due_seconds = self._clock.monotonic() + until - now
+        return due_seconds if ends_seconds == math.inf else max(due_seconds, ends_seconds)
 
     def _would_rescale(
         self,
@@ -166,9 +202,11 @@ class Decisions:
         readings: tuple[Reading, ...],
         record: Record,
         period_replicas: int | None,
+        *,
+        later_seconds: float = 0.0,
     ) -> bool:
-        """Whether these readings would lead to another replica count; True if that is not known."""
-        kept, now = self._memories.current(record), self._clock.now()
+        """Whether these readings would lead to another replica count, now or so much later; True if that is not known."""
+        kept, now = self._memories.current(record), self._clock.now() + later_seconds
         observed = msgspec.structs.replace(last.observed, period_replicas=period_replicas)
         planned = plan(observed, kept.memory, self.settings, now) if kept else None
         if not isinstance(planned, Ask):

@@ -126,10 +126,10 @@ class Reconciler:
         record = self._records.get(key)
         return -math.inf if record is None else self._decisions.rescale_due_seconds(record)
 
-    def limited_until_seconds(self, key: str) -> float:
-        """As `Decisions.limited_until_seconds`."""
+    def due_again_seconds(self, key: str) -> float:
+        """As `Decisions.due_again_seconds`."""
         record = self._records.get(key)
-        return math.inf if record is None else self._decisions.limited_until_seconds(record)
+        return math.inf if record is None else self._decisions.due_again_seconds(key, record)
 
     async def reconcile(self, key: str) -> bool:
         """Reconcile once. False when the autoscaler no longer exists; then nothing is remembered of it."""

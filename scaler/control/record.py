@@ -71,6 +71,8 @@ class Record(msgspec.Struct, kw_only=True):
     derivation: Derivation | None = None
     """How the last decision was computed, and when it was made again without computing it."""
     repeated_at_unix_seconds: float | None = None
+    due_unix_seconds: float = math.inf
+    """When the spec changes with the time, as of the last decision."""
     desired_replicas: int | None = None
     period: PeriodStart | None = None
     """None before the first reconcile that has read the Scale."""
@@ -92,6 +94,7 @@ class Record(msgspec.Struct, kw_only=True):
     def keep(self, made: LastDecision, outcome: Outcome, now_unix_seconds: float) -> None:
         """A decision that was made, and its outcome."""
         self.decision = made.to_keep(outcome, self.scale_of(made.autoscaler), now_unix_seconds)
+        self.due_unix_seconds = made.decision.due_unix_seconds
         self.selectors_version = None
         self.repeated_at_unix_seconds = None
         self.derivation = derivation = outcome.derivation

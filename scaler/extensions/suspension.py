@@ -1,5 +1,6 @@
 """`spec.suspend`: nothing is scaled, or not in one direction, or to a fixed count."""
 
+import math
 from datetime import datetime
 
 import msgspec
@@ -54,6 +55,12 @@ class Suspend(Extension[Suspension, None]):
             until_unix_seconds=until,
             replicas=suspend.replicas,
         )
+
+    def due_unix_seconds(self, rules: Suspension, moment: Moment) -> float:
+        """When it ends."""
+        if rules.until_unix_seconds is None or not rules.is_active(moment):
+            return math.inf
+        return rules.until_unix_seconds
 
     def suspends(self, rules: Suspension, turn: Turn) -> bool:
         """Until it ends."""

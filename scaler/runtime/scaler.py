@@ -136,7 +136,7 @@ class Scaler:
             self._telemetry,
             repeat=self._reconciler.repeat,
             has_failed=self._reconciler.has_failed,
-            limited_until=self._reconciler.limited_until_seconds,
+            due_again=self._reconciler.due_again_seconds,
             is_overloaded=clients.is_overloaded,
             concurrent=options.concurrent_syncs,
             drain_seconds=drain_seconds(options.leader_election.times),

@@ -1,5 +1,6 @@
 """The bounds that schedules set in place of the spec's, and what is reported about them."""
 
+import math
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,6 +8,7 @@ import msgspec
 
 from scaler.algorithm.draft import Turn
 from scaler.algorithm.extension import Extension, Given
+from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
 from scaler.api.autoscaler import AutoscalerStatus, ConditionType
@@ -35,6 +37,7 @@ class ScheduledBounds(msgspec.Struct, frozen=True, kw_only=True):
     min_replicas: int
     max_replicas: int
     next_change_unix_seconds: float | None = None
+    valid_until_unix_seconds: float = math.inf
     unknown: tuple[str, str] | None = None
     """Why nothing may be scaled down, a reason and a message: a schedule that is not known might set a floor."""
     remark: Remark
@@ -93,11 +96,16 @@ class Schedules(Extension[ScheduledBounds, Searched]):
             min_replicas=low,
             max_replicas=high,
             next_change_unix_seconds=scheduled.next_change_unix_seconds,
+            valid_until_unix_seconds=scheduled.valid_until_unix_seconds,
             unknown=unknown,
             remark=_remark(scheduled, unknown, low, high),
             # With the objects of now: two that are equal are compared at once if they are the same.
             searched=Searched(schedules, calendars, read, scheduled.found),
         )
+
+    def due_unix_seconds(self, rules: ScheduledBounds, moment: Moment) -> float:
+        """When a bound begins, ends, or changes on a ramp."""
+        return rules.valid_until_unix_seconds
 
     def policy(self, rules: ScheduledBounds, policy: Policy) -> Policy:
         """Also the reasons of a rescale to a bound. A floor applies whether metrics can be read or not."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scaler.algorithm.bounds import bound, bound_with_behavior, is_limited_by_period
+from scaler.algorithm.bounds import bound, bound_with_behavior, is_limited_for_now
 from scaler.algorithm.derivation import Derivation, Rate
 
 
@@ -101,4 +101,4 @@ def limited(desired, *, current=3, base=None, result, max_replicas=500, **change
     ],
 )
 def test_a_period_limits_only_what_the_next_one_may_add(decision, expected):
-    assert is_limited_by_period(decision) is expected
+    assert is_limited_for_now(decision) is expected

@@ -1,7 +1,11 @@
-"""Without `behavior`, all reconciles of one period may add as many replicas as one, however often a changed metric brings one forward."""
+"""All reconciles of one period may add as many replicas as one, however often a changed metric brings one forward.
+
+What that limit or a policy holds back follows as soon as it is allowed, also with a period that ends much later.
+"""
 
 import asyncio
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -80,7 +84,7 @@ async def counts_within(seconds, load_at, *, streams=True, **spec):
             of.is_brought_forward = queue.is_brought_forward(KEY)
             await of.reconcile_and_keep(readings)
             queue.done(KEY, of.monotonic_seconds, requeue=True)
-            queue.bring_forward(KEY, of.reconciler.limited_until_seconds(KEY))
+            queue.bring_forward(KEY, of.reconciler.due_again_seconds(KEY))
         counts.append(of.replicas)
     return counts, reconciled
 
@@ -112,9 +116,54 @@ async def test_the_limit_causes_one_more_reconcile_for_each_period():
     assert counts[-1] == 500
 
 
+def with_policies(*policies, select="Max"):
+    """Of scale-ups: a type, a value and a period in seconds each."""
+    listed = [
+        {"type": type_, "value": value, "periodSeconds": seconds}
+        for type_, value, seconds in policies
+    ]
+    return {"behavior": {"scaleUp": {"selectPolicy": select, "policies": listed}}}
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_what_a_policy_holds_back_follows_when_its_period_ends(streams):
+    """Not after the hour of `syncPeriodSeconds`: that long, 7 replicas would do the work of 15."""
+    counts, reconciled = await counts_within(
+        200,
+        lambda second: 150 if second > 2 or not streams else 30,
+        streams=streams,
+        **with_policies(("Pods", 4, 60)),
+    )
+    assert sorted({*counts} - {3}) == [7, 11, 15]
+    changed = [at for at in range(1, 199) if counts[at - 1] != counts[at]]
+    assert all(60 <= after - before <= 61 for before, after in pairwise(changed))
+    assert len(reconciled) <= 6
+
+
+async def test_a_change_that_a_policy_holds_back_is_followed_when_the_period_of_the_policy_ends():
+    """The reconciles before it were not limited, and no value changes afterwards."""
+    loads = [30, 70, 71, 70, 71, 70]
+    counts, reconciled = await counts_within(
+        90,
+        lambda second: loads[second - 1] if second <= len(loads) else 110,
+        **with_policies(("Pods", 4, 60)),
+    )
+    assert [second for second in reconciled if second > len(loads)] == [62]
+    assert (counts[60], counts[61], counts[-1]) == (7, 11, 11)
+
+
+async def test_policies_cause_no_more_than_one_reconcile_per_period():
+    """One of a second, and one of a minute that limits it: what was added leaves both."""
+    _, reconciled = await counts_within(
+        120, lambda _: 5_000, streams=False, **with_policies(("Pods", 90, 1), ("Pods", 6, 60), select="Min")
+    )  # fmt: skip
+    assert all(after - before >= PERIOD_SECONDS for before, after in pairwise(reconciled))
+
+
 @pytest.mark.parametrize(
     "spec",
     [
+        pytest.param(with_policies(("Pods", 3, 15), select="Disabled"), id="no scale-up at all"),
         pytest.param({"mode": "DryRun"}, id="a dry run"),
         pytest.param({"maxReplicas": 6}, id="the maximum is reached"),
         pytest.param(
@@ -142,7 +191,7 @@ def test_the_controller_reconciles_again_when_the_limit_ends():
             WorkQueue(PERIOD_SECONDS),
             reconcile,
             of.telemetry,
-            limited_until=lambda _: until.get(began[-1], math.inf),
+            due_again=lambda _: until.get(began[-1], math.inf),
             concurrent=1,
             monotonic=time,
         )
