@@ -21,18 +21,18 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from scaler.cluster.lease import (
-    LEASE,
     Lease,
     LeaseSpec,
     LeaseTimes,
     ObservedLease,
+    decoded_lease,
     micro_time,
     released,
+    renewal_patch,
 )
-from wire.api import kube_json
 from wire.api.meta import ObjectMeta
 from wire.api.status import StatusError, Unavailable
-from wire.kube.requests import Writer
+from wire.kube.requests import JSON_PATCH, Writer
 from wire.process.background_tasks import ended
 from wire.process.problem_log import ProblemLog
 
@@ -80,6 +80,7 @@ class LeaderElection:
         self._is_leading = False
         self._term: tuple[str, int] | None = None
         self._continues = False
+        self._may_patch = True
         self._has_renewed = False
         """Whether the Lease was its own already when it was written last."""
         self._problem = ProblemLog(
@@ -214,14 +215,19 @@ class LeaderElection:
     async def _written_at_once(self) -> bool:
         """Renew by one request, with the Lease as it was observed last. Upstream: the fast path of `tryAcquireOrRenew`.
 
-        Not a lease that is held together: others renew it too, so its version is seldom still that one.
+        A lease that is held together is patched, because others renew it too, so that its version is seldom still that one.
         """
-        if self._is_shared or not self.is_leader:
+        if not self.is_leader or (self._is_shared and not self._may_patch):
             return False
-        with contextlib.suppress(*FAILURES):
-            await self._write()
-            return True
-        return False
+        try:
+            await (self._patch() if self._is_shared else self._write())
+        except StatusError as error:
+            # Such as a Role of an earlier chart.
+            self._may_patch = error.code != 403
+            return False
+        except FAILURES:
+            return False
+        return True
 
     async def _written_or_shared(self) -> bool:
         started_seconds = self._monotonic()
@@ -251,7 +257,7 @@ class LeaderElection:
         try:
             async with asyncio.timeout(self._times.request_seconds):
                 body = await self._client.get(f"{self._folder}/{self._name}")
-            lease: Lease | None = kube_json.decode(kube_json.of_kind(body, LEASE), Lease)
+            lease: Lease | None = decoded_lease(body)
         except StatusError as error:
             if error.code != 404:
                 raise
@@ -278,6 +284,16 @@ class LeaderElection:
         sent_at_seconds = self._monotonic()
         self._observed.written(await self._store(spec), sent_at_seconds)
 
+    async def _patch(self) -> None:
+        found = self._observed.lease or Lease()
+        body = renewal_patch(found, self._now())
+        sent_at_seconds = self._monotonic()
+        async with asyncio.timeout(self._times.request_seconds):
+            path = f"{self._folder}/{self._name}"
+            stored = await self._client.patch(path, body, content_type=JSON_PATCH)
+        self._has_renewed = True
+        self._observed.written(decoded_lease(stored), sent_at_seconds)
+
     async def _store(self, spec: LeaseSpec) -> Lease:
         found = self._observed.lease
         async with asyncio.timeout(self._times.request_seconds):
@@ -289,7 +305,7 @@ class LeaderElection:
                 # The resourceVersion in the metadata lets only one of two concurrent updates succeed.
                 body = msgspec.json.encode(msgspec.structs.replace(found, spec=spec))
                 stored = await self._client.replace(f"{self._folder}/{self._name}", body)
-        return kube_json.decode(kube_json.of_kind(stored, LEASE), Lease)
+        return decoded_lease(stored)
 
     async def _release(self) -> None:
         """Let another process lead at once. The renewal that was cancelled may have been carried out, or be so meanwhile."""

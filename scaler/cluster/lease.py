@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from wire.api import kube_json
 from wire.api.meta import ObjectMeta
 
 # The clocks of two replicas are compared with each renewal. After that time the other one does not exist any more.
@@ -142,6 +143,30 @@ class ObservedLease:
             renewed = datetime.datetime.fromisoformat(renew_time or "")
             self._compared_at_seconds = self._monotonic()
             self._renewed_later_seconds = renewed.timestamp() - self._monotonic()
+
+
+def decoded_lease(body: bytes) -> Lease:
+    """A Lease in a response. Raises `msgspec.DecodeError`, also for another object."""
+    return kube_json.decode(kube_json.of_kind(body, LEASE), Lease)
+
+
+class _Operation(msgspec.Struct, frozen=True):
+    """Of a JSON patch (RFC 6902)."""
+
+    op: str
+    path: str
+    value: str | int | None
+
+
+def renewal_patch(lease: Lease, now_unix_seconds: float) -> bytes:
+    """The JSON patch that renews the Lease if it has the same holder in the same term, whatever its resourceVersion is by now."""
+    operations = (
+        _Operation("test", "/metadata/uid", lease.metadata.uid),
+        _Operation("test", "/spec/holderIdentity", lease.spec.holder_identity),
+        _Operation("test", "/spec/leaseTransitions", lease.spec.lease_transitions),
+        _Operation("replace", "/spec/renewTime", micro_time(now_unix_seconds)),
+    )
+    return msgspec.json.encode(operations)
 
 
 def released(spec: LeaseSpec, now_unix_seconds: float) -> LeaseSpec:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from tests.fakes import json_patch
 from tests.simulation import metrics_apis
 from tests.simulation.cluster import ApiError, Cluster, Document, status_response
 from tests.simulation.discovery import documents
@@ -29,6 +30,7 @@ from tests.simulation.spoiled_responses import spoiled
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Timeline
 from tests.simulation.workloads import Workload
+from wire.api.status import StatusError
 from wire.kube.metadata_only import METADATA_LIST
 
 AUTOSCALERS = ("loadautoscalers", "horizontalpodautoscalers")
@@ -355,20 +357,24 @@ class ApiServer:
         if request.method == "GET":
             collection.find(namespace, parts[-1])
             return Response(body=collection.encoded(namespace, parts[-1]))
-        given: Document = msgspec.json.decode(request.body)
+        given = self._given_lease(request, namespace, parts[-1])
         name = given["metadata"]["name"]
         if request.method == "POST":
             given["metadata"].setdefault("namespace", namespace)
             collection.create(given)
         else:
-            collection.update(
-                namespace,
-                name,
-                lambda found: found.update(spec=given["spec"]),
-                given=given["metadata"],
-            )
+            spec, metadata = given["spec"], given["metadata"]
+            collection.update(namespace, name, lambda lease: lease.update(spec=spec), given=metadata)  # fmt: skip
         self.ownership.written(self._timeline.now, request.process, given)
         return Response(body=collection.encoded(namespace, name))
+
+    def _given_lease(self, request: Request, namespace: str, name: str) -> Document:
+        if request.method != "PATCH":
+            return msgspec.json.decode(request.body)
+        try:
+            return json_patch.patched(self._cluster["leases"].find(namespace, name), request.body)
+        except StatusError as error:
+            raise ApiError(error.code, error.reason, str(error)) from None
 
 
 def _verb(request: Request) -> str:

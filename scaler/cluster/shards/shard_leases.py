@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from scaler.cluster.lease import LEASE, Lease, LeaseSpec, micro_time, released
+from scaler.cluster.lease import Lease, LeaseSpec, decoded_lease, micro_time, released
 from scaler.cluster.shards.assignment import SHARDS
 from wire.api import kube_json
 from wire.api.meta import ObjectMeta
@@ -98,17 +98,13 @@ class ShardLeases:
     async def _created(self, lease: Lease) -> Lease:
         async with self._writes, asyncio.timeout(self._timeout_seconds):
             body = await self._client.create(self._folder, msgspec.json.encode(lease))
-        return _decoded(body)
+        return decoded_lease(body)
 
     async def _replaced(self, found: Lease, spec: LeaseSpec) -> Lease:
         path = f"{self._folder}/{found.metadata.name}"
         body = msgspec.json.encode(msgspec.structs.replace(found, spec=spec))
         async with self._writes, asyncio.timeout(self._timeout_seconds):
-            return _decoded(await self._client.replace(path, body))
-
-
-def _decoded(body: bytes) -> Lease:
-    return kube_json.decode(kube_json.of_kind(body, LEASE), Lease)
+            return decoded_lease(await self._client.replace(path, body))
 
 
 def member_name(name: str, number: int) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+from tests.fakes import json_patch
 from wire.api.status import Unavailable, conflict, not_found
 from wire.kube.requests import JSON, Writer
 
@@ -26,6 +27,8 @@ class Server:
         if method == "GET":
             return self._read(path)
         document = json.loads(body)
+        if method == "PATCH":
+            document = json_patch.patched(self.objects[path], body)
         if method == "POST":
             path = f"{path}/{document['metadata']['name']}"
         if method == "PUT" and path not in self.objects:
@@ -157,7 +160,7 @@ class Connection(Writer):
             return name
         if "/scalingmemories" in path:
             return "memory"
-        if "/leases" not in path:
+        if "/leases" not in path or method == "PATCH":
             return None
         name = json.loads(body)["metadata"]["name"]
         holder = json.loads(body)["spec"].get("holderIdentity")

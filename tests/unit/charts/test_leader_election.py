@@ -80,7 +80,9 @@ def test_pods_that_share_the_namespaces_use_only_their_own_leases(scaler):
     assert "--sharding" in rendered.arguments
     assert "--leader-elect" not in rendered.arguments
     role = rendered.one("Role", ":leader-election")
-    assert permissions(role) == granted("coordination.k8s.io", "leases", "create get list update")
+    assert permissions(role) == granted(
+        "coordination.k8s.io", "leases", "create get list patch update"
+    )
     named = [name for rule in role["rules"] for name in rule.get("resourceNames", ())]
     name = "r-loadline-scaler"
     members = {member_name(name, number) for number in range(MEMBERS_MAX)}

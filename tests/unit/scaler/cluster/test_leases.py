@@ -1,70 +1,16 @@
 """Candidates for one lease, on an API server that refuses the second of two concurrent updates, in virtual time."""
 
 import asyncio
-from collections.abc import Mapping
 
 import msgspec
 import pytest
 
 from scaler.cluster.leader_election import LeaderElection
-from scaler.cluster.lease import COMPARISON_SECONDS_MAX, Lease, LeaseTimes
-from wire.api.status import StatusError, Unavailable
-from wire.kube.requests import JSON
+from scaler.cluster.lease import COMPARISON_SECONDS_MAX, LeaseTimes
+from tests.unit.scaler.cluster.one_lease import Client, Leases
 
 DEADLINE_SECONDS = 10
 LEASE_SECONDS = 15
-
-
-class Leases:
-    """Keeps one Lease with a resourceVersion."""
-
-    def __init__(self) -> None:
-        self.lease: Lease | None = None
-        self.version = 0
-
-    def store(self, body: bytes) -> bytes:
-        self.version += 1
-        lease = msgspec.json.decode(body, type=Lease)
-        uid = lease.metadata.uid or f"lease-{self.version}"
-        metadata = msgspec.structs.replace(
-            lease.metadata, resource_version=str(self.version), uid=uid
-        )
-        self.lease = msgspec.structs.replace(lease, metadata=metadata)
-        return msgspec.json.encode(self.lease)
-
-
-class Client:
-    """One candidate's connection to the API server; `is_down` cuts it."""
-
-    def __init__(self, leases: Leases) -> None:
-        self.leases = leases
-        self.is_down = False
-
-    def reach(self) -> None:
-        if self.is_down:
-            raise Unavailable("no route")
-
-    async def get(
-        self, path: str, params: Mapping[str, str] | None = None, *, accept: str = JSON
-    ) -> bytes:
-        self.reach()
-        if self.leases.lease is None:
-            raise StatusError("none", code=404, reason="NotFound")
-        return msgspec.json.encode(self.leases.lease)
-
-    async def create(self, path: str, body: bytes) -> bytes:
-        self.reach()
-        if self.leases.lease is not None:
-            raise StatusError("exists", code=409, reason="AlreadyExists")
-        return self.leases.store(body)
-
-    async def replace(self, path: str, body: bytes) -> bytes:
-        self.reach()
-        sent = msgspec.json.decode(body, type=Lease)
-        # Also if it was deleted, because a sent uid must be that of the existing object.
-        if self.leases.lease is None or sent.metadata.resource_version != str(self.leases.version):
-            raise StatusError("changed", code=409, reason="Conflict")
-        return self.leases.store(body)
 
 
 class Candidate:

@@ -3,9 +3,12 @@
 import asyncio
 
 import msgspec
+import pytest
 
 from scaler.cluster.leader_election import LeaderElection
-from tests.unit.scaler.cluster.test_leases import DEADLINE_SECONDS, Client, Leases
+from tests.unit.scaler.cluster.one_lease import Client, Leases
+from tests.unit.scaler.cluster.test_leases import DEADLINE_SECONDS
+from wire.api.status import StatusError
 
 
 async def test_candidates_with_one_identity_hold_a_lease_together(time):
@@ -30,9 +33,67 @@ async def test_candidates_with_one_identity_hold_a_lease_together(time):
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+class WithoutPatch(Client):
+    """As with the Role of an earlier chart."""
+
+    def __init__(self, leases):
+        super().__init__(leases)
+        self.patches = 0
+
+    async def patch(self, path, body, *, content_type):
+        self.patches += 1
+        raise StatusError("forbidden", code=403, reason="Forbidden")
+
+
+async def test_without_permission_to_patch_a_lease_that_is_held_together_is_still_renewed(time):
+    leases = Leases()
+    client = WithoutPatch(leases)
+    election = LeaderElection(
+        client, namespace="n", name="l", identity="all", is_shared=True,
+        sleep=time.pause, monotonic=time.now, now=time.now, chance=lambda: 0.0,
+    )  # fmt: skip
+    task = asyncio.create_task(election.run(lambda: time.pause(1e9)))
+    for _ in range(60):
+        await time.advance(1)
+        assert election.is_leader
+    assert client.patches == 1
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"holder_identity": "another"}, id="another holder"),
+        pytest.param({"lease_transitions": 2}, id="another one has held it"),
+    ],
+)
+async def test_a_lease_of_another_term_is_not_renewed_together(time, change):
+    leases = Leases()
+    election = LeaderElection(
+        Client(leases), namespace="n", name="l", identity="all", is_shared=True,
+        sleep=time.pause, monotonic=time.now, now=time.now, chance=lambda: 0.0,
+    )  # fmt: skip
+    worked = []
+
+    async def work():
+        worked.append(leases.lease.spec.lease_transitions)
+        await time.pause(1e9)
+
+    task = asyncio.create_task(election.run(work))
+    await time.advance(1)
+    assert election.leads_without_gap
+    spec = msgspec.structs.replace(leases.lease.spec, **change)
+    leases.store(msgspec.json.encode(msgspec.structs.replace(leases.lease, spec=spec)))
+    await time.advance(3)
+    assert not election.leads_without_gap
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
 async def test_a_conflict_with_another_client_does_not_renew_a_lease_that_is_held_together(time):
     leases = Leases()
-    client = Client(leases)
+    client = WithoutPatch(leases)
     election = LeaderElection(
         client, namespace="n", name="l", identity="all", is_shared=True,
         sleep=time.pause, monotonic=time.now, now=time.now, chance=lambda: 0.0,

@@ -3,9 +3,9 @@
 import asyncio
 import json
 
-from tests.fakes import virtual_time
+from tests.fakes import json_patch, virtual_time
 from wire.api.status import StatusError, Unavailable
-from wire.kube.requests import JSON, MERGE_PATCH
+from wire.kube.requests import JSON, JSON_PATCH, MERGE_PATCH
 
 
 class LeaseServer:
@@ -86,7 +86,14 @@ class Connection:
         return await self._written(document)
 
     async def patch(self, path, body, *, content_type=MERGE_PATCH, params=None):
-        raise NotImplementedError
+        assert content_type == JSON_PATCH
+        name = path.rpartition("/")[2]
+        await self._travel(f"PATCH {name}")
+        self._refuse(name)
+        found = self.server.leases.get(name)
+        if found is None:
+            raise StatusError("not found", code=404, reason="NotFound")
+        return await self._written(json_patch.patched(found, body))
 
     def _refuse(self, name):
         if name == self.refused:

@@ -339,3 +339,24 @@ def test_a_member_that_has_lost_its_lease_finishes_its_reconciles_before_it_join
         assert_shared(a)
 
     virtual_time.run(scenario())
+
+
+@pytest.mark.parametrize("replicas_count", [1, 2, 5])
+@pytest.mark.parametrize("round_trip_seconds", [2.0, 3.0, 3.5])
+def test_every_shard_keeps_its_owner_while_the_api_server_is_slow(
+    replicas_count, round_trip_seconds
+):
+    """As a leader keeps its Lease: each renewal is one request, and does not conflict with those of the others."""
+
+    async def scenario():
+        server = LeaseServer()
+        replicas = [Replica(server, str(number)) for number in range(replicas_count)]
+        await virtual_time.passes(60)
+        owned = [replica.writable() for replica in replicas]
+        for replica in replicas:
+            replica.connection.seconds = round_trip_seconds / 2
+        for _ in range(120):
+            await virtual_time.passes(1)
+            assert [replica.writable() for replica in replicas] == owned
+
+    virtual_time.run(scenario())
