@@ -244,8 +244,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 def deadline_seconds(run: Run, plan: AutoscalerPlan) -> float:
-    """Of a metric; a response after it belongs to no reconcile."""
-    return max(5.0, run.period_of(plan) * 2 / 3)
+    """Of a metric; a response after it belongs to no reconcile. Autoscalers share requests, so a longer period gives no more time."""
+    return max(5.0, min(run.period_of(plan), run.scenario.period) * 2 / 3)
 
 
 def is_awaited(run: Run, plan: AutoscalerPlan, measured: Measurement) -> bool:

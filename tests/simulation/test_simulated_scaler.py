@@ -9,8 +9,8 @@ from tests.simulation.__main__ import described, simulated
 from tests.simulation.added_faults import ADDED
 from tests.simulation.simulate import shrunk
 
-SEEDS = 40
-SEEDS_WITH_FIELDS = 20
+SEEDS = 20
+SEEDS_WITH_FIELDS = 10
 SEEDS_WITH_DATES = 10
 SEEDS_WITH_SHARDS = 6
 SEEDS_WITH_HPAS = 10
