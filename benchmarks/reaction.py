@@ -1,6 +1,6 @@
 """From the scrape in which the value of a metric doubles to the scale that is written, with and without streamed metrics.
 
-500 autoscalers with a period of 15 s are on one metric, each with a selector of its own. The exporter notes when Prometheus
+500 LoadAutoscalers with a period of 15 s are on one metric, each with a selector of its own. The exporter notes when Prometheus
 scrapes the doubled values for the first time, and a watch of the targets when each of them has its replicas. A turn counts
 only if every target reaches the replicas for its doubled metric.
 """
@@ -18,7 +18,7 @@ from benchmarks.instruments.adapter_environment import (
     AdapterEnvironment,
     adapter_environment,
 )
-from benchmarks.instruments.bench_targets import NAMESPACE, TARGET
+from benchmarks.instruments.bench_targets import LOAD_AUTOSCALER, NAMESPACE, TARGET
 from benchmarks.instruments.figures import Figures, Result, Round, percentile
 from benchmarks.instruments.metric_kinds import depth, replicas
 from benchmarks.measurement_options import Options, Report
@@ -45,6 +45,7 @@ def run(options: Options, report: Report) -> Result:
     rounds = []
     with adapter_environment(count, SCRAPE_SECONDS) as environment:
         report(f"logs: {environment.bench.directory}; {count} autoscalers")
+        environment.bench.apply_crds()
         found = Measurement(environment)
         for number in range(options.rounds):
             for program in options.programs or (THROUGH_KUBE_APISERVER, STREAMED, DIRECT):
@@ -82,6 +83,8 @@ class Measurement:
         start = sum(depth(number) for number in range(self.count))
         self._environment.prometheus.wait_for(f"sum({SERIES}) == {start}")
         self.bench.targets.reset()
+        # New ones, because what the last turn has recommended would hold the replicas for the stabilization window.
+        self.bench.targets.replace_autoscalers(LOAD_AUTOSCALER)
         flags = {
             THROUGH_KUBE_APISERVER: (),
             DIRECT: (*self._environment.scaler_flags, "--stream-metrics=never"),

@@ -16,7 +16,13 @@ from scaler.cluster.rivals import Rivals
 from scaler.cluster.scales import Scales
 from scaler.cluster.selectors import Selectors
 from scaler.cluster.telemetry import Telemetry
-from scaler.control.burst import QUIET_SECONDS, WAIT_SECONDS_MAX, Burst, wait_seconds_max
+from scaler.control.burst import (
+    DENSE_WAITS_MAX,
+    QUIET_SECONDS,
+    WAIT_SECONDS_MAX,
+    Burst,
+    wait_seconds_max,
+)
 from scaler.control.controller import Controller
 from scaler.control.dependencies import Dependencies
 from scaler.control.reconcile import Reconciler
@@ -159,6 +165,41 @@ def test_the_status_of_a_single_scale_follows_it_soon():
     many = run(scenario)
     waited = many.times("status")["web-0"] - many.times("scale")["web-0"]
     assert waited <= QUIET_SECONDS + 2 * WRITE_SECONDS
+
+
+@pytest.mark.deviation("scales-first")
+@pytest.mark.parametrize(
+    ("scales_a_second", "expected_waits"),
+    [
+        pytest.param(400, DENSE_WAITS_MAX, id="dense"),
+        pytest.param(50, DENSE_WAITS_MAX, id="barely dense"),
+        pytest.param(40, 1, id="not dense"),
+    ],
+)
+def test_statuses_wait_longer_while_many_targets_are_scaled(scales_a_second, expected_waits):
+    """5,000 targets that change at once take longer than a single wait."""
+
+    async def scenario() -> float:
+        loop = asyncio.get_running_loop()
+        burst, others = Burst(loop.time), set()
+
+        async def scale_without_end() -> None:
+            while True:
+                others.add(asyncio.create_task(burst.over(WAIT_SECONDS_MAX)))
+                await virtual_time.passes(1 / scales_a_second)
+
+        scaling = asyncio.create_task(scale_without_end())
+        await virtual_time.passes(1)
+        began = loop.time()
+        await burst.over(WAIT_SECONDS_MAX)
+        waited_seconds = loop.time() - began
+        for each in (scaling, *others):
+            each.cancel()
+        await asyncio.wait({scaling, *others})
+        return waited_seconds
+
+    expected = expected_waits * WAIT_SECONDS_MAX
+    assert virtual_time.run(scenario()) == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.deviation("scales-first")
