@@ -80,10 +80,16 @@ class ClusterAccess:
 
     def kubeconfig_for_service_account(self, namespace: str, name: str) -> Path:
         """A kubeconfig with a service account token (TokenRequest) that is valid for a day."""
+        self.wait_for_service_account(namespace, name)
         token = self.kubectl(
             "create", "token", name, "--namespace", namespace, "--duration=24h"
         ).strip()
         return self._kubeconfig(f"service-account-{namespace}-{name}", token)
+
+    def wait_for_service_account(self, namespace: str, name: str) -> None:
+        """The `default` one of a new namespace is created a moment after the namespace. Raises `DeadlineExceeded`."""
+        get = ("get", "serviceaccount", name, f"-n{namespace}", "--ignore-not-found", "-oname")
+        until(lambda: self.kubectl(*get).strip(), what=f"service account {namespace}/{name}")
 
     def _kubeconfig(self, name: str, user: certificates.KeyPair | str) -> Path:
         path = self.kubeconfig_directory / f"{name}.json"

@@ -141,6 +141,7 @@ def _copied(
     elif "projected" in volume:
         for token in _tokens(volume):
             flags = (f"--audience={token['audience']}", f"--duration={token['expirationSeconds']}s")
+            cluster.wait_for_service_account(namespace, account)
             created = cluster.kubectl("create", "token", account, f"-n{namespace}", *flags)
             files[token["path"]] = created.strip().encode()
     for name, content in files.items():
