@@ -219,15 +219,10 @@ class LeaderElection:
         """
         if not self.is_leader or (self._is_shared and not self._may_patch):
             return False
-        try:
+        with contextlib.suppress(*FAILURES):
             await (self._patch() if self._is_shared else self._write())
-        except StatusError as error:
-            # Such as a Role of an earlier chart.
-            self._may_patch = error.code != 403
-            return False
-        except FAILURES:
-            return False
-        return True
+            return True
+        return False
 
     async def _written_or_shared(self) -> bool:
         started_seconds = self._monotonic()
@@ -288,9 +283,14 @@ class LeaderElection:
         found = self._observed.lease or Lease()
         body = renewal_patch(found, self._now())
         sent_at_seconds = self._monotonic()
-        async with asyncio.timeout(self._times.request_seconds):
-            path = f"{self._folder}/{self._name}"
-            stored = await self._client.patch(path, body, content_type=JSON_PATCH)
+        try:
+            async with asyncio.timeout(self._times.request_seconds):
+                path = f"{self._folder}/{self._name}"
+                stored = await self._client.patch(path, body, content_type=JSON_PATCH)
+        except StatusError as error:
+            # Such as with the Role of an earlier chart.
+            self._may_patch = error.code != 403
+            raise
         self._has_renewed = True
         self._observed.written(decoded_lease(stored), sent_at_seconds)
 

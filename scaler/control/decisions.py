@@ -160,14 +160,14 @@ class Decisions:
     def due_again_seconds(self, key: str, record: Record) -> float:
         """When an autoscaler with a longer period is due before its regular reconcile, by the monotonic clock; infinite if it is not.
 
-        Then its schedules or its suspension change, or the limit that alone has held back the last decision may be higher.
+        Then its rules change with the time, or the limit that alone has held back the last decision may be higher.
         """
         autoscaler = self._with.autoscalers.get(key)
         if autoscaler is None or not self._has_longer_period(autoscaler):
             return math.inf
         later_seconds = record.due_unix_seconds - self._clock.now()
         if later_seconds <= 0:
-            # Like a ramp, it changes all the time.
+            # They change all the time.
             later_seconds = self.settings.sync_period_seconds
         due_seconds = self._clock.monotonic() + later_seconds
         derivation = record.derivation

@@ -11,15 +11,20 @@ from tests.unit.scaler.cluster.test_leases import DEADLINE_SECONDS
 from wire.api.status import StatusError
 
 
+def candidate(client, time):
+    """One of those that hold the Lease together."""
+    return LeaderElection(
+        client, namespace="n", name="l", identity="all", is_shared=True,
+        sleep=time.pause, monotonic=time.now, now=time.now, chance=lambda: 0.0,
+    )  # fmt: skip
+
+
 async def test_candidates_with_one_identity_hold_a_lease_together(time):
     """Of those that renew it at the same moment one succeeds; for the others this is as good as their own renewal."""
     leases = Leases()
     elections, tasks = [], []
     for _ in range(5):
-        election = LeaderElection(
-            Client(leases), namespace="n", name="l", identity="all", is_shared=True,
-            sleep=time.pause, monotonic=time.now, now=time.now, chance=lambda: 0.0,
-        )  # fmt: skip
+        election = candidate(Client(leases), time)
         elections.append(election)
         tasks.append(asyncio.create_task(election.run(lambda: time.pause(1e9))))
     for _ in range(120):
@@ -48,10 +53,7 @@ class WithoutPatch(Client):
 async def test_without_permission_to_patch_a_lease_that_is_held_together_is_still_renewed(time):
     leases = Leases()
     client = WithoutPatch(leases)
-    election = LeaderElection(
-        client, namespace="n", name="l", identity="all", is_shared=True,
-        sleep=time.pause, monotonic=time.now, now=time.now, chance=lambda: 0.0,
-    )  # fmt: skip
+    election = candidate(client, time)
     task = asyncio.create_task(election.run(lambda: time.pause(1e9)))
     for _ in range(60):
         await time.advance(1)
@@ -70,17 +72,8 @@ async def test_without_permission_to_patch_a_lease_that_is_held_together_is_stil
 )
 async def test_a_lease_of_another_term_is_not_renewed_together(time, change):
     leases = Leases()
-    election = LeaderElection(
-        Client(leases), namespace="n", name="l", identity="all", is_shared=True,
-        sleep=time.pause, monotonic=time.now, now=time.now, chance=lambda: 0.0,
-    )  # fmt: skip
-    worked = []
-
-    async def work():
-        worked.append(leases.lease.spec.lease_transitions)
-        await time.pause(1e9)
-
-    task = asyncio.create_task(election.run(work))
+    election = candidate(Client(leases), time)
+    task = asyncio.create_task(election.run(lambda: time.pause(1e9)))
     await time.advance(1)
     assert election.leads_without_gap
     spec = msgspec.structs.replace(leases.lease.spec, **change)
@@ -94,10 +87,7 @@ async def test_a_lease_of_another_term_is_not_renewed_together(time, change):
 async def test_a_conflict_with_another_client_does_not_renew_a_lease_that_is_held_together(time):
     leases = Leases()
     client = WithoutPatch(leases)
-    election = LeaderElection(
-        client, namespace="n", name="l", identity="all", is_shared=True,
-        sleep=time.pause, monotonic=time.now, now=time.now, chance=lambda: 0.0,
-    )  # fmt: skip
+    election = candidate(client, time)
     task = asyncio.create_task(election.run(lambda: time.pause(1e9)))
     await time.advance(1)
     assert election.is_leader
