@@ -210,19 +210,18 @@ def plural_of(autoscaler: Document) -> str:
     return "horizontalpodautoscalers" if is_hpa else "loadautoscalers"
 
 
-def bounds(scenario: Scenario, plural: str, found: Document, now: float) -> tuple[int, int]:
-    """Those of an autoscaler that apply now, with the schedule."""
+def bounds(scenario: Scenario, plural: str, found: Document, now: float) -> list[tuple[int, int]]:
+    """Those of an autoscaler that apply now, with the schedule; the last ones by a clock that is a second ahead."""
+    moments = (now, now + CLOCK_ERROR_SECONDS)
+    return list(dict.fromkeys(_bounds_at(scenario, plural, found, each) for each in moments))
+
+
+def _bounds_at(scenario: Scenario, plural: str, found: Document, at: float) -> tuple[int, int]:
     metadata, spec = found["metadata"], found["spec"]
     if plural == "loadautoscalers":
         key = f"{metadata['namespace']}/{spec['scaleTargetRef']['name']}"
         plan = next(each for each in scenario.autoscalers if each.key == key)
         window = plan.fields.window
-        if window is not None and _is_active(window, now):
+        if window is not None and any(begin <= at < end for begin, end in window.periods):
             return window.min_replicas, window.max_replicas
     return spec["minReplicas"], spec["maxReplicas"]
-
-
-def _is_active(window: Window, now: float) -> bool:
-    """Whether its bounds apply, as far as a clock that is a second ahead can say."""
-    ahead = now + CLOCK_ERROR_SECONDS
-    return any(begin <= ahead < end for begin, end in window.periods)

@@ -382,17 +382,17 @@ class World:
         """Record the bounds of an autoscaler that has changed."""
         metadata, spec = found["metadata"], found["spec"]
         target = f"{metadata['namespace']}/{spec['scaleTargetRef']['name']}"
-        low, high = objects.bounds(self.scenario, plural, found, self.timeline.now)
-        self.journal.bounds.append(
-            Bounds(
-                at=self.timeline.now,
-                key=f"{plural}/{metadata['namespace']}/{metadata['name']}",
-                target=target,
-                min_replicas=low,
-                max_replicas=high,
-                spec=spec,
-                exists=exists,
+        for low, high in objects.bounds(self.scenario, plural, found, self.timeline.now):
+            self.journal.bounds.append(
+                Bounds(
+                    at=self.timeline.now,
+                    key=f"{plural}/{metadata['namespace']}/{metadata['name']}",
+                    target=target,
+                    min_replicas=low,
+                    max_replicas=high,
+                    spec=spec,
+                    exists=exists,
+                )
             )
-        )
-        what = f"{metadata['name']}: {low}..{high}, exists: {exists}"
-        self.journal.say(self.timeline.now, what)
+            what = f"{metadata['name']}: {low}..{high}, exists: {exists}"
+            self.journal.say(self.timeline.now, what)
