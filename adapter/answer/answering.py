@@ -52,7 +52,7 @@ from wire.api.external_metrics import ExternalMetricValueList
 from wire.api.status import (
     StatusError,
     Unavailable,
-    not_found,
+    path_not_found,
     service_unavailable,
 )
 
@@ -200,7 +200,7 @@ class Answers:
         """What pods or nodes use: a list, or a single one by name."""
         active = active or self.active
         if active.resource_rules is None:
-            raise not_found("the server could not find the requested resource")
+            raise path_not_found()
         usage = UsageAnswers(
             evaluator=self._evaluator,
             objects=self._objects,

@@ -20,7 +20,7 @@ from adapter.model import (
     MetricRequest,
     Offer,
 )
-from wire.api.status import StatusDetails, bad_request, not_found
+from wire.api.status import bad_request, path_not_found
 from wire.process.text_bytes import text_bytes
 from wire.serving.request_path import split_path, split_url
 
@@ -111,7 +111,7 @@ class MetricPaths:
         match split_path(path):
             case ["apis", group, version, *rest] if rest and self.is_served(group, version):
                 return self.known(group, version, "/".join(rest), query)
-        raise not_found("the server could not find the requested resource", StatusDetails())
+        raise path_not_found()
 
     def known(self, group: str, version: str, path: str, query: str) -> KnownRequest:
         """Of what follows the group version, which is served. Raises `StatusError` as `adapter.documents.paths`."""

@@ -28,7 +28,7 @@ from adapter.model import (
 )
 from wire.api import custom_metrics, external_metrics, labels, resource_metrics
 from wire.api.labels import EVERYTHING, Selector
-from wire.api.status import StatusDetails, StatusError, bad_request, failure, not_found
+from wire.api.status import StatusDetails, bad_request, failure, path_not_found
 
 VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
     custom_metrics.GROUP: ("v1beta1", "v1beta2"),
@@ -77,7 +77,7 @@ def custom_metric(path: str, query: Query, *, api_version: str = "v1beta1") -> C
         case [resource, name, metric]:
             namespace = ""
         case _:
-            raise _no_such_path()
+            raise path_not_found()
     selector = read_selector(query, name=name)
     return CustomMetricRequest(
         resource=GroupResource.parse(resource),
@@ -98,7 +98,7 @@ def external_metric(path: str, query: Query) -> ExternalMetricRequest:
             selector = read_selector(query)
             _refuse_to_watch(query, kind="*", group=external_metrics.GROUP)
             return ExternalMetricRequest(namespace=namespace, metric=metric, selector=selector)
-    raise _no_such_path()
+    raise path_not_found()
 
 
 def resource_metric(path: str, query: Query) -> ResourceMetricRequest:
@@ -118,7 +118,7 @@ def resource_metric(path: str, query: Query) -> ResourceMetricRequest:
         case ["namespaces", namespace, "pods"]:
             resource = PODS
         case _:
-            raise _no_such_path()
+            raise path_not_found()
     selector = read_selector(query)
     _refuse_to_watch(query, kind=resource.resource, group=resource_metrics.GROUP)
     return ResourceMetricRequest(
@@ -131,12 +131,8 @@ def _segments(path: str) -> list[str]:
     # Authorization has read these paths as something else than a metric.
     of_namespace = segments[0] == "namespaces" and segments[2:3] in _NAMESPACE_SUBRESOURCES
     if not all(segments) or segments[0] in _VERBS or of_namespace:
-        raise _no_such_path()
+        raise path_not_found()
     return segments
-
-
-def _no_such_path() -> StatusError:
-    return not_found("the server could not find the requested resource", StatusDetails())
 
 
 def _refuse_to_watch(query: Query, *, kind: str, group: str) -> None:

@@ -20,9 +20,8 @@ from adapter.model import (
     Sample,
     SignalContract,
 )
+from wire.api.int64 import INT64_MAX
 from wire.api.status import StatusError
-
-_INT64_MAX = 2**63 - 1
 
 
 def milli(value: float) -> int | None:
@@ -31,7 +30,7 @@ def milli(value: float) -> int | None:
     There the result of that conversion depends on the processor: MinInt64 on amd64.
     """
     scaled = value * 1000.0
-    return int(scaled) if math.isfinite(scaled) and abs(scaled) <= _INT64_MAX else None
+    return int(scaled) if math.isfinite(scaled) and abs(scaled) <= INT64_MAX else None
 
 
 def served_milli(row: Sample, contract: SignalContract) -> int:

@@ -15,7 +15,7 @@ from adapter.answer import ActiveConfiguration, Answers, MetricPaths
 from adapter.documents.paths import VERSIONS
 from adapter.serve import api_discovery, openapi
 from wire.api import custom_metrics
-from wire.api.status import StatusDetails, StatusError, failure, not_found
+from wire.api.status import StatusDetails, StatusError, failure, path_not_found
 from wire.serving.health import MayRead, no_client
 from wire.serving.rendering import JSON, YAML, accept_of, negotiated_type, respond
 from wire.serving.request_path import split_path
@@ -70,7 +70,7 @@ class MetricsAPI:
                 return respond(request, self._documents.document(active, group, version))
             case ["apis", group, version, *rest] if self._paths.is_served(group, version):
                 return respond(request, await self._metric(request, group, version, "/".join(rest)))
-        raise _no_such_path()
+        raise path_not_found()
 
     async def openapi(self, request: web.Request) -> web.Response:
         """The OpenAPI documents of the groups that are served."""
@@ -87,7 +87,7 @@ class MetricsAPI:
                 return _document(openapi.v3_index(documents))
             case ["v3", "apis", group, version] if f"{group}/{version}" in served:
                 return _tagged(request, openapi.v3_document(f"{group}/{version}", self._version))
-        raise _no_such_path()
+        raise path_not_found()
 
     async def _metric(
         self, request: web.Request, group: str, version: str, path: str
@@ -184,10 +184,6 @@ def _check_read_metric(request: web.Request, group: str) -> None:
     _check_read(request)
     if group != custom_metrics.GROUP:
         negotiated_type(request)
-
-
-def _no_such_path() -> StatusError:
-    return not_found("the server could not find the requested resource", EMPTY)
 
 
 def _method_not_allowed() -> StatusError:

@@ -3,6 +3,7 @@
 import re
 
 from adapter.templates.lexer import Kind, Token
+from wire.api.int64 import fits_int64
 
 _SIMPLE = {
     "a": "\a",
@@ -19,7 +20,6 @@ _SIMPLE = {
 _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.))", re.DOTALL
 )
-_INT_MAX = 2**63 - 1
 
 
 def read(token: Token) -> str | int | float:
@@ -79,6 +79,6 @@ def _number(text: str) -> int | float:
         value = int(text, 8) if legacy_octal else int(text, 0)
     except ValueError:
         raise ValueError(f"bad number syntax: {text!r}") from None
-    if not -_INT_MAX - 1 <= value <= _INT_MAX:
+    if not fits_int64(value):
         raise ValueError(f"{text} overflows int")
     return value

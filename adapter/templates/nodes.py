@@ -104,5 +104,4 @@ class Continue(msgspec.Struct, frozen=True):
     """`<<continue>>`: on to the next element of the innermost range."""
 
 
-Branch = If | With | Range
 Node = Text | Action | If | With | Range | Break | Continue

@@ -65,7 +65,6 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
 class Converted(msgspec.Struct, frozen=True, kw_only=True):
     """A LoadAutoscaler, the adapter's configuration that its metrics need, and what to know about it."""
 
-    original: str  # Kind namespace/name
     autoscaler: Json
     metrics: tuple[Json, ...] = ()  # entries of `metrics` in the adapter's configuration
     backends: tuple[Json, ...] = ()  # entries of `backends`

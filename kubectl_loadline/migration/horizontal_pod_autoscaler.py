@@ -51,7 +51,6 @@ def from_hpa(source: Mapping[str, Any], *, dry_run: bool) -> Converted:
     for name in sorted(given.keys() - _FIELDS):
         remarks.add(f"spec.{name}", "a LoadAutoscaler does not have this field; it is omitted")
     return Converted(
-        original=original,
         autoscaler=load_autoscaler(hpa, spec, remarks),
         remarks=tuple(remarks.found),
     )

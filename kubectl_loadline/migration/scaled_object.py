@@ -89,7 +89,6 @@ def from_scaled_object(
     if dry_run or remarks.has_omission:
         spec = {"mode": "DryRun", **spec}
     return Converted(
-        original=original,
         autoscaler=load_autoscaler(scaled_object, spec, remarks),
         metrics=tuple(prometheus.rules),
         backends=tuple(prometheus.backends),

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
@@ -76,9 +76,7 @@ class SeriesClient:
     It waits for each of them, and has a thread with an event loop of its own, because the caller may have one.
     """
 
-    def __init__(
-        self, server: PrometheusServer, *, cache: Path | None, now: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, server: PrometheusServer, *, cache: Path | None) -> None:
         """Raises `ValueError` for a URL that is not one."""
         options = PrometheusOptions(url=server.url, headers=server.headers, ca_file=server.ca_file)
         transport = Transport(
@@ -94,7 +92,6 @@ class SeriesClient:
         self._runner = asyncio.Runner()
         self._server = server
         self._cache = cache
-        self._now = now
 
     def __enter__(self) -> Self:
         return self
@@ -176,7 +173,7 @@ class SeriesClient:
 
     def _kept(self, query: Selected, chunk: TimeSpan) -> Path | None:
         """The file of a chunk that can no longer change."""
-        if self._cache is None or chunk.end_unix_seconds > self._now() - SETTLED_SECONDS:
+        if self._cache is None or chunk.end_unix_seconds > time.time() - SETTLED_SECONDS:
             return None
         key = msgspec.json.encode(
             (self._server.name, self._server.headers, query, chunk.step_seconds)

@@ -7,12 +7,10 @@ float becomes the smallest integer there is; users meet both (see docs/deviation
 import math
 from datetime import datetime
 
-from wire.api.int64 import wrap
+from wire.api.int64 import INT64_MAX, INT64_MIN, fits_int64, wrap
 
 INT32_MAX = 2**31 - 1
 INT32_MIN = -(2**31)
-INT64_MAX = 2**63 - 1
-INT64_MIN = -(2**63)
 # Go's zero time, which an absent time decodes to: the first of January of the year 1.
 ZERO_TIME_UNIX_SECONDS = -62_135_596_800.0
 
@@ -29,7 +27,7 @@ def int32(number: int) -> int:
 
 def int64(number: int) -> int:
     """The number as an int64, wrapped around."""
-    return number if INT64_MIN <= number <= INT64_MAX else wrap(number, bits=64)
+    return number if fits_int64(number) else wrap(number, bits=64)
 
 
 def float_to_int32(number: float) -> int:

@@ -7,7 +7,6 @@ import msgspec
 from scaler.algorithm.derivation import FillIn, PodGroups
 from scaler.algorithm.go_numbers import (
     INT32_MAX,
-    INT64_MAX,
     ceil,
     divide,
     float_to_int32,
@@ -18,6 +17,7 @@ from scaler.algorithm.policy import Tolerances
 from scaler.algorithm.ratio import Usage
 from scaler.algorithm.readings import PodSample
 from scaler.algorithm.unusable import MetricUnusable
+from wire.api.int64 import INT64_MAX
 
 WITHIN_TOLERANCE = "WithinTolerance"
 WITHIN_TOLERANCE_AFTER_FILL_IN = "WithinToleranceAfterFillIn"

@@ -143,6 +143,11 @@ def not_found(message: str, details: StatusDetails | None = None) -> StatusError
     return failure(404, message, details)
 
 
+def path_not_found() -> StatusError:
+    """404: nothing is served at this path."""
+    return not_found("the server could not find the requested resource", StatusDetails())
+
+
 def method_not_allowed(message: str) -> StatusError:
     """405: the resource exists but does not support the verb."""
     return failure(405, message)

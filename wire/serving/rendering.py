@@ -48,24 +48,18 @@ def negotiated_type(request: web.BaseRequest) -> str:
     return media_type
 
 
-def respond(
-    request: web.BaseRequest,
-    document: Any,
-    *,
-    code: int = 200,
-    headers: dict[str, str] | None = None,
-) -> web.Response:
-    """A response with `document` (a Struct, or encoded JSON) as its body.
+def respond(request: web.BaseRequest, document: Any) -> web.Response:
+    """A response 200 with `document` (a Struct, or encoded JSON) as its body.
 
     Raises `StatusError` 406.
     """
     media_type = negotiated_type(request)
     body = _json(request, document)
     if media_type != YAML:
-        return web.Response(body=body, status=code, headers=headers, content_type=JSON)
+        return web.Response(body=body, content_type=JSON)
     if len(body) < _LARGE_BYTES:
-        return web.Response(body=yaml_of(body), status=code, headers=headers, content_type=YAML)
-    return _LargeYAML(body, status=code, headers=headers)
+        return web.Response(body=yaml_of(body), content_type=YAML)
+    return _LargeYAML(body)
 
 
 def respond_with_error(request: web.BaseRequest, error: StatusError) -> web.Response:
@@ -129,8 +123,8 @@ def _by_preference(accept: str) -> list[str]:
 class _LargeYAML(web.Response):
     """A response that becomes YAML in a thread when it is sent: PyYAML takes a second for 20,000 metrics."""
 
-    def __init__(self, encoded: bytes, *, status: int, headers: dict[str, str] | None) -> None:
-        super().__init__(status=status, headers=headers, content_type=YAML)
+    def __init__(self, encoded: bytes) -> None:
+        super().__init__(content_type=YAML)
         self._encoded = encoded
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:

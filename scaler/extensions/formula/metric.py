@@ -9,7 +9,6 @@ from scaler.algorithm.derivation import MetricDerivation
 from scaler.algorithm.draft import Draft
 from scaler.algorithm.extension import Extension, Given
 from scaler.algorithm.from_object import whole_derivation, whole_value
-from scaler.algorithm.go_numbers import INT64_MAX
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import Proposal, proposed
 from scaler.algorithm.readings import (
@@ -37,6 +36,7 @@ from scaler.api.autoscaler import (
 from scaler.extensions.formula.evaluation import FormulaFailedError, evaluate
 from scaler.extensions.formula.grammar import Formula, InvalidFormulaError, parse
 from scaler.extensions.measured_value import measured_milli
+from wire.api.int64 import INT64_MAX
 from wire.api.quantity import format_milli
 from wire.api.wording import some
 
