@@ -10,6 +10,7 @@ moved, which happens if a target gets another address: then a result is at most 
 """
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -58,7 +59,7 @@ class KnownScrapes:
     ) -> None:
         self._evaluator = evaluator
         self._monotonic = monotonic
-        self._known: dict[Plan, _Known] = {}
+        self._known: OrderedDict[Plan, _Known] = OrderedDict()
         """The most recently evaluated last."""
         self._learning: SingleFlight[Plan, None] = SingleFlight()
 
@@ -87,7 +88,7 @@ class KnownScrapes:
             return
         known = self._known[plan] = self._known.pop(plan, _Known())
         if len(self._known) > PLANS_MAX:
-            del self._known[next(iter(self._known))]
+            self._known.popitem(last=False)
         is_continuous = sent_seconds - known.evaluated_seconds <= CONTINUOUS_SECONDS
         known.evaluated_seconds = sent_seconds
         if is_continuous and sent_seconds >= known.learned_again_seconds:

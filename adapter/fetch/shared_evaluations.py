@@ -5,6 +5,7 @@ if Prometheus is slow (`adapter.model.freshness`); where scrapes are known, unti
 """
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -53,7 +54,7 @@ class SharedEvaluations:
         self._monotonic = monotonic
         # By lane: an autoscaler must not wait for a query that lets others go first.
         self._flights: SingleFlight[tuple[Plan, Sending], Evaluation] = SingleFlight()
-        self._fresh: dict[Plan, _Kept] = {}
+        self._fresh: OrderedDict[Plan, _Kept] = OrderedDict()
         self._bytes_max = bytes_max
         self.size_bytes = 0
         """What the kept evaluations take, by the estimates."""

@@ -9,6 +9,7 @@ It is an addition to the reconciles of each period, so an autoscaler for which i
 import asyncio
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -51,7 +52,7 @@ class Reaction:
         self._monotonic = monotonic
         self._sleep = sleep
         # In the order of their changes; a path that changes again keeps its place.
-        self._changed: dict[str, None] = {}
+        self._changed: OrderedDict[str, None] = OrderedDict()
         self._has_changes = asyncio.Event()
 
     def changed(self, path: str) -> None:
@@ -65,8 +66,7 @@ class Reaction:
             await self._has_changes.wait()
             self._has_changes.clear()
             while self._changed:
-                path = next(iter(self._changed))
-                del self._changed[path]
+                path, _ = self._changed.popitem(last=False)
                 await self._react(path)
                 await self._sleep(0)
 

@@ -6,6 +6,7 @@ waits only raises the count of the one that waits. The events of one object stay
 before it was scaled is written before the event that says so.
 """
 
+from collections import OrderedDict
 from typing import Final
 
 import msgspec
@@ -41,8 +42,8 @@ class EventQueue:
     def __init__(self, limits: EventQueueLimits | None = None) -> None:
         self._limits = limits or EventQueueLimits()
         # Normal events, and the Warnings of their objects that were recorded before them.
-        self._first: dict[_Key, Write] = {}
-        self._warning: dict[_Key, Write] = {}
+        self._first: OrderedDict[_Key, Write] = OrderedDict()
+        self._warning: OrderedDict[_Key, Write] = OrderedDict()
         self._warnings_of: dict[_About, list[_Key]] = {}
         # How many are taken by events of each type.
         self._normal_places = 0
@@ -73,11 +74,10 @@ class EventQueue:
     def pop(self) -> Write:
         """The next write: the oldest Normal event, else the oldest other one. Raises `KeyError` when empty."""
         if self._first:
-            write = self._first.pop(next(iter(self._first)))
+            _, write = self._first.popitem(last=False)
             self._take_places(write, -_places(write))
             return write
-        key = next(iter(self._warning), ("", ""))
-        write = self._warning.pop(key)
+        key, write = self._warning.popitem(last=False)
         self._take_places(write, -_places(write))
         about = _about(write.event.involved_object)
         others = self._warnings_of[about]

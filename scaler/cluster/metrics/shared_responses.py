@@ -10,6 +10,7 @@ import asyncio
 import functools
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable, Iterable
 from typing import Any, Generic, TypeVar, cast
 
@@ -79,7 +80,7 @@ class SharedResponses(Generic[Request, Response]):
         self._fresh_seconds_max = fresh_seconds_max
         self._monotonic = monotonic
         # In the order of sending.
-        self._sent: dict[Request, Sent[Response]] = {}
+        self._sent: OrderedDict[Request, Sent[Response]] = OrderedDict()
         # asyncio itself keeps no task alive.
         self._in_flight: set[asyncio.Task[Response]] = set()
 
