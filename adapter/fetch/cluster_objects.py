@@ -36,7 +36,7 @@ from wire.process.text_bytes import text_bytes
 FIRST_LIST_SECONDS = 5.0
 """How long the first request for a resource waits for its watch cache before it lists only its own objects."""
 
-_RESULT_BYTES = 400
+_RESULT_BYTES = 500
 _OBJECT_BYTES = 56
 _LABEL_BYTES = 120
 """What a kept result takes beside its namespace and selector, each of its objects, and each label that it does not share with
