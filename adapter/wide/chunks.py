@@ -14,7 +14,7 @@ NAMESPACES_PER_PLAN: Final = 400
 
 _QUERY_BYTES: Final = 800
 _CHUNK_BYTES: Final = 1_800
-_NAMESPACE_BYTES: Final = 384
+_NAMESPACE_BYTES: Final = 416
 """What a query, a chunk and a namespace take beside the texts of queries, as measured."""
 _TEXT_BYTES: Final = 50
 """What a text takes beside its characters."""

@@ -1,7 +1,6 @@
 """Requests and their queries are kept for 50,000 autoscalers, within a bound."""
 
 import gc
-import tracemalloc
 from collections.abc import Mapping
 
 import pytest
@@ -24,6 +23,7 @@ from adapter.model import (
     SignalContract,
 )
 from tests.fakes.adapter import FakeCatalog, FakeMapping
+from tests.traced_memory import traced_memory
 from wire.api import custom_metrics, external_metrics, labels
 from wire.api.status import StatusError
 
@@ -147,14 +147,11 @@ def test_a_request_takes_no_more_memory_than_is_counted(path, query_string):
 
     keep(b"namespaces/n/first", b"labelSelector=q%3Dv")
     counted_before = paths._kept.size_bytes
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         for each in encoded:
             keep(*each)
         labels._kept.cache_clear()
-        kept_bytes, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        kept_bytes = memory.kept_bytes
     counted = paths._kept.size_bytes - counted_before
     assert len(paths) == 1 + len(encoded)
     assert kept_bytes <= counted <= 2 * kept_bytes
@@ -164,13 +161,10 @@ def test_a_request_that_is_dropped_is_freed_at_once():
     """Its text may have half a megabyte, and the collector of cycles counts objects, not bytes."""
     paths = read(bytes_max=300_000)
     gc.disable()
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         for number in range(50):
             known(paths, number, "a&x=" + "b" * 100_000)
-        kept_bytes, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        kept_bytes = memory.kept_bytes
         gc.enable()
     assert kept_bytes < 500_000
 

@@ -1,12 +1,12 @@
 """The resources of the cluster by the names that clients write."""
 
 import itertools
-import tracemalloc
 
 import pytest
 
 from adapter.fetch.cluster_mapping import RESOURCES_MAX, ClusterMapping
 from adapter.model import GroupResource, UnknownResource
+from tests.traced_memory import traced_memory
 from wire.kube.mapper import RestMapper
 from wire.kube.mapping import GroupVersion, Resource, ResourceTable
 
@@ -46,13 +46,10 @@ def test_a_client_that_invents_spellings_of_a_name_cannot_fill_the_memory(mapper
     def kept_bytes():
         for spelling in itertools.islice(invented, 2 * RESOURCES_MAX):
             assert mapping.resource_for(spelling) == GroupResource(CLAIMS)
-        return tracemalloc.get_traced_memory()[0]
+        return memory.kept_bytes
 
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         assert kept_bytes() >= kept_bytes() - 10_000
-    finally:
-        tracemalloc.stop()
 
 
 def test_a_resource_that_appears_is_found_and_one_that_disappears_is_not(mapper):

@@ -2,13 +2,13 @@
 
 import asyncio
 import re
-import tracemalloc
 
 import pytest
 from prometheus_client import REGISTRY
 
 from adapter.fetch.cluster_objects import LISTS_MAX, WatchedObjects
 from adapter.model import NODES, PODS, GroupResource, UnknownResource
+from tests.traced_memory import traced_memory
 from tests.unit.adapter.fetch.fake_cluster import DEPLOYMENTS, EVERYTHING, WEB, named
 from wire.api import labels
 from wire.api.status import Unavailable
@@ -200,14 +200,11 @@ async def test_what_selectors_have_found_takes_no_more_memory_than_is_counted(
     await watched.objects(PODS, namespace="shop", selector=EVERYTHING)
     texts = [tuple(map(str.encode, invented(number))) for number in range(200)]
     before_counted = watched._found.size_bytes
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         for namespace, selector in texts:
             parsed = labels._read(selector.decode())
             await watched.objects(PODS, namespace=namespace.decode(), selector=parsed)
-        kept_bytes, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        kept_bytes = memory.kept_bytes
     assert kept_bytes <= watched._found.size_bytes - before_counted <= 2 * kept_bytes
 
 

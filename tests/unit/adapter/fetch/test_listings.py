@@ -1,7 +1,6 @@
 """Lists of series: how many at once, and that queries do not wait for them."""
 
 import asyncio
-import tracemalloc
 
 import pytest
 
@@ -9,6 +8,7 @@ from adapter.fetch import decode
 from adapter.fetch.prometheus import LISTINGS_MAX
 from adapter.model import Lane, Plan
 from adapter.ports import QueryFailed
+from tests.traced_memory import traced_memory
 from tests.unit.adapter.fetch.canned import answer, raw, vector
 
 
@@ -94,15 +94,12 @@ async def test_a_selector_that_lists_very_many_distinct_series_fails_before_they
 ):
     server.says = listed(names, labels)
     client = connect(series_bytes_max=1024 * 1024)
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         with pytest.raises(
             QueryFailed, match=r"match_this.*more than 1 MiB.*seriesQuery.*matchers"
         ) as failed:
             await client.series(match="match_this", max_age_seconds=60)
-        taken_bytes = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+        taken_bytes = memory.peak_bytes
     assert not failed.value.retryable
     assert taken_bytes < 4 * 1024 * 1024
 
@@ -111,13 +108,10 @@ def test_the_memory_of_distinct_series_is_estimated_as_it_is():
     def taken(count, labels):
         body = listed(DISTINCT_NAMES[:count], labels).partition(b"\r\n\r\n")[2]
         reader = decode.SeriesReader()
-        tracemalloc.start()
-        try:
+        with traced_memory() as memory:
             reader.feed(body)
             reader.finish()
-            return tracemalloc.get_traced_memory()[0], reader.size_bytes
-        finally:
-            tracemalloc.stop()
+            return memory.kept_bytes, reader.size_bytes
 
     for labels in (
         lambda _: b'"pod":"a"',

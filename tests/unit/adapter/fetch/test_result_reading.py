@@ -1,12 +1,11 @@
 """What is claimed for a response to a query is at least what it takes, whatever a backend sends."""
 
-import tracemalloc
-
 import pytest
 
 from adapter.caches import MIB
 from adapter.fetch.reading_budget import reading_budget
 from adapter.fetch.result_reading import ResultReading
+from tests.traced_memory import traced_memory
 from wire.prometheus.transport import PIECE_BYTES, NoAnswer
 
 VECTOR = b'{"status":"success","data":{"resultType":"vector","result":[%s]}}'
@@ -23,18 +22,14 @@ def rows_of(row: bytes, count: int) -> bytes:
 async def read(body: bytes):
     """The evaluation, what was claimed for it, the most memory that reading it has taken, and what is left of that."""
     pieces = [body[begin : begin + PIECE_BYTES] for begin in range(0, len(body), PIECE_BYTES)]
-    tracemalloc.start()
-    try:
-        with reading_budget().claim() as claim:
-            reading = ResultReading(claim, bytes_max=len(body))
-            for piece in pieces:
-                await reading.take(piece)
-            evaluation = await reading.evaluation(sent_seconds=0.0, taken_seconds=0.1)
-            del reading
-            left_bytes, taken_bytes = tracemalloc.get_traced_memory()
-            return evaluation, claim.size_bytes, taken_bytes, left_bytes
-    finally:
-        tracemalloc.stop()
+    with traced_memory() as memory, reading_budget().claim() as claim:
+        reading = ResultReading(claim, bytes_max=len(body))
+        for piece in pieces:
+            await reading.take(piece)
+        evaluation = await reading.evaluation(sent_seconds=0.0, taken_seconds=0.1)
+        del reading
+        left_bytes, taken_bytes = memory.kept_bytes, memory.peak_bytes
+        return evaluation, claim.size_bytes, taken_bytes, left_bytes
 
 
 POD = b'{"metric":{"namespace":"ns-1","pod":"web-7d9f8b6c5-abcde"},"value":[1700000000.123,"1.25"]}'

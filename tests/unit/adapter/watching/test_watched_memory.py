@@ -1,7 +1,6 @@
 """What is watched takes no more memory than is counted, and its queries are not built again in each round."""
 
 import gc
-import tracemalloc
 
 import pytest
 
@@ -13,6 +12,7 @@ from adapter.watching.byte_budget import ByteBudget
 from adapter.watching.endpoint import _Stream
 from adapter.watching.rounds import Rounds
 from tests.fakes.adapter import FakeCatalog
+from tests.traced_memory import traced_memory
 from tests.unit.adapter.watching.test_rounds import document, query_of
 from wire.api import external_metrics
 from wire.api.metric_stream import StreamRequest, WatchedPath
@@ -82,14 +82,11 @@ async def test_what_is_watched_takes_no_more_memory_than_is_counted(query, optio
     await adapter.watch([0], query)
     await adapter.rounds.round()
     counted_before = adapter.budget.taken
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         await adapter.watch(range(1_000, 1_200), query)
         await adapter.rounds.round()
         gc.collect()
-        kept_bytes, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        kept_bytes = memory.kept_bytes
     assert kept_bytes <= adapter.budget.taken - counted_before <= 3 * kept_bytes
 
 

@@ -10,6 +10,7 @@ from adapter.caches import MIB, SizedCache
 from adapter.model import Evaluation, Freshness, WideQuery
 from adapter.wide.chunks import NAMESPACES_PER_PLAN, Chunks
 from adapter.wide.demand import FORGOTTEN_SECONDS
+from tests.traced_memory import traced_memory
 from tests.unit.adapter.wide.test_plans import Planner, SmallPrometheus, of_pods, of_queue
 
 SUM = "sum(<<.Series>>{<<.LabelMatchers>>})"
@@ -57,8 +58,7 @@ def test_the_requests_that_are_counted_for_wide_queries_count_for_the_bound():
     planner = Planner(bytes_max=500_000)
     wide = [of_queue("a", f"queue!=q{number}")[0].wide for number in range(20)]
     nothing = Evaluation(samples=(), evaluated_at_seconds=1.0)
-    tracemalloc.start()
-    try:
+    with traced_memory():
         for each in wide:
             for number in range(1_000):
                 narrow = f"{each.query.parts[0]}{number}"
@@ -66,8 +66,6 @@ def test_the_requests_that_are_counted_for_wide_queries_count_for_the_bound():
                 if number % 2:
                     planner.plans.own_query_answered(each, narrow, nothing)
         kept = tracemalloc.take_snapshot()
-    finally:
-        tracemalloc.stop()
     assert planner.plans._queries.size_bytes <= 500_000
     of_package = kept.filter_traces([tracemalloc.Filter(True, "*/adapter/wide/*")])
     assert sum(each.size for each in of_package.traces) <= 2 * 500_000
@@ -98,8 +96,7 @@ def test_wide_queries_take_no_more_memory_than_is_counted(queries, namespaces, t
     wide = [of_queue("a", f"queue!=q{number}", template)[0].wide.query for number in range(queries)]
     encoded = [msgspec.json.encode(each) for each in wide]
     kept: SizedCache[WideQuery, Chunks] = SizedCache(100 * MIB, lambda _, each: each.size_bytes)
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         for each in encoded:
             query = msgspec.json.decode(each, type=WideQuery)
             chunks = Chunks(query, Freshness())
@@ -109,9 +106,7 @@ def test_wide_queries_take_no_more_memory_than_is_counted(queries, namespaces, t
             for chunk in chunks._chunks:
                 chunk._build(100.0)
             kept.keep(query, chunks)
-        kept_bytes, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        kept_bytes = memory.kept_bytes
     assert kept_bytes <= kept.size_bytes <= 2 * kept_bytes
 
 

@@ -1,12 +1,11 @@
 """A wide query is proven once for each text."""
 
-import tracemalloc
-
 import pytest
 
 from adapter.model import BackendRef
 from adapter.promql.metric_query import equals
 from adapter.wide import text
+from tests.traced_memory import traced_memory
 from wire.api import labels
 from wire.api.labels import EVERYTHING, parse
 
@@ -194,9 +193,8 @@ def text_of(values, requirements=1):
 )
 def test_a_proof_takes_no_more_memory_than_is_counted(template, selector, dated):
     texts = [f"other-{number}!=a,{selector}" for number in range(50)]
-    tracemalloc.start()
-    try:
-        before_bytes, _ = tracemalloc.get_traced_memory()
+    with traced_memory() as memory:
+        before_bytes = memory.kept_bytes
         kept = {}
         for each in texts:
             of = text._OfTemplate(
@@ -208,9 +206,7 @@ def test_a_proof_takes_no_more_memory_than_is_counted(template, selector, dated)
                 dated=dated,
             )
             kept[of] = text._Proof(of.proven())
-        kept_bytes = tracemalloc.get_traced_memory()[0] - before_bytes
-    finally:
-        tracemalloc.stop()
+        kept_bytes = memory.kept_bytes - before_bytes
     counted_bytes = sum(text._size_bytes(of, proof) for of, proof in kept.items())
     assert kept_bytes <= counted_bytes <= 4 * kept_bytes
 

@@ -1,6 +1,5 @@
 """A compact pod decides like the whole one, and pods of a template share what they have in common."""
 
-import tracemalloc
 from datetime import UTC, datetime
 
 import msgspec
@@ -22,6 +21,7 @@ from scaler.algorithm.observed import (
 from scaler.algorithm.pod_requests import pod_requests
 from scaler.algorithm.unusable import MetricUnusable
 from scaler.cluster.compact_pods import LABELS_MAX, WITHOUT_ANNOTATIONS, PodCompactor
+from tests.traced_memory import traced_memory
 from wire.api import kube_json
 
 
@@ -97,10 +97,9 @@ def with_containers(count: int) -> PodSpec:
 )
 def test_of_a_very_large_pod_little_is_kept(pod):
     compactor, encoded = PodCompactor(), msgspec.json.encode(pod)
-    tracemalloc.start()
-    compact = compactor.compact(msgspec.json.decode(encoded, type=Pod))
-    kept_bytes, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    with traced_memory() as memory:
+        compact = compactor.compact(msgspec.json.decode(encoded, type=Pod))
+        kept_bytes = memory.kept_bytes
     assert kept_bytes < 100_000
     assert compact.metadata.name == pod.metadata.name
 

@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import importlib
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
+from tests.traced_memory import traced_memory
 from wire.api import kube_json
 from wire.api.meta import LabelSelector, ObjectMeta
 
@@ -271,11 +271,9 @@ class ItemList(Items):
 def peak_bytes(body: bytes) -> int:
     """What decoding it takes beside the body, without what is kept for the next document."""
     kube_json.decode(body, Items)
-    tracemalloc.start()
-    kube_json.decode(body, Items)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
+    with traced_memory() as memory:
+        kube_json.decode(body, Items)
+        return memory.peak_bytes
 
 
 def test_one_null_in_a_long_list_costs_about_as_much_as_the_list_without_it():

@@ -1,10 +1,10 @@
 """Authorization over real TLS, and the text of a refusal."""
 
 import json
-import tracemalloc
 
 import pytest
 
+from tests.traced_memory import traced_memory
 from tests.unit.wire.serving.conftest import FakeApiServer
 from wire.api.status import StatusError, Unavailable, forbidden
 from wire.serving.attributes import (
@@ -118,13 +118,10 @@ async def test_the_decisions_on_one_user_take_no_more_memory_than_is_counted():
 
     await ask(b"/first")
     before_counted = authorizer._decisions.size
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         for path in paths:
             await ask(path)
-        kept_bytes, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        kept_bytes = memory.kept_bytes
     assert kept_bytes <= 1.1 * (authorizer._decisions.size - before_counted)
 
 

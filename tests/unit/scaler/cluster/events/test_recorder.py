@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import json
-import tracemalloc
 from collections.abc import Mapping
 
 import pytest
@@ -24,6 +23,7 @@ from scaler.cluster.events.recorder import (
     EventRecorder,
 )
 from scaler.cluster.events.token_bucket import Refill, TokenBucket
+from tests.traced_memory import traced_memory
 from wire.api.meta import ObjectReference
 from wire.api.status import StatusError, Unavailable
 
@@ -118,11 +118,10 @@ def test_an_object_may_have_25_events_and_then_one_every_five_minutes():
 
 def test_what_is_remembered_of_an_event_does_not_grow_with_its_message():
     correlator, characters = Correlator(), 100_000
-    tracemalloc.start()
-    for number in range(20):
-        correlator.correlate(happened(str(number) * characters), now_seconds=0.0)
-    kept_bytes, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    with traced_memory() as memory:
+        for number in range(20):
+            correlator.correlate(happened(str(number) * characters), now_seconds=0.0)
+        kept_bytes = memory.kept_bytes
     assert kept_bytes < characters
 
 
