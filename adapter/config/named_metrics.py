@@ -21,7 +21,7 @@ _CLUSTER_SCOPED: Final = {
     "persistentvolumes",
     "persistentvolume",
 }
-_NEWER_FUNCTION: Final = "unknown function"  # promql-parser's message; the Prometheus may know more functions than the parser
+UNKNOWN_FUNCTION: Final = "unknown function"  # promql-parser's message; the Prometheus may know more functions than the parser
 
 
 def default_labels(describes: GroupResource) -> tuple[str, str]:
@@ -90,7 +90,7 @@ def _read_query(block: Block) -> str:
     except ValueError:
         return query  # reported just now, as a template
     problem = promql_problem(example) if query else None
-    if problem and _NEWER_FUNCTION in problem:
+    if problem and UNKNOWN_FUNCTION in problem:
         block.warning(
             ProblemCode.UNKNOWN_FUNCTION,
             "query",

@@ -4,6 +4,7 @@ from typing import Final
 
 import promql_parser as p
 
+from adapter.config.named_metrics import UNKNOWN_FUNCTION
 from adapter.promql.result_types import is_scalar
 
 # Of any argument.
@@ -23,11 +24,14 @@ _COMPARISON: Final = frozenset({"==", "!=", "<", ">", "<=", ">="})
 
 
 def may_be_negative(query: str) -> bool:
-    """Whether it may, as far as its syntax shows. False for what is not PromQL, and for a scalar, which KEDA refuses."""
+    """Whether it may, as far as its syntax shows; a function that promql-parser does not know, as of MetricsQL, may return anything.
+
+    False for what is not PromQL, and for a scalar, which KEDA refuses.
+    """
     try:
         tree = p.parse(query)
-    except ValueError:
-        return False
+    except ValueError as error:
+        return UNKNOWN_FUNCTION in str(error)
     is_vector = not isinstance(tree, p.StringLiteral) and not is_scalar(tree)
     return is_vector and not _is_never_negative(tree)
 

@@ -93,7 +93,7 @@ def _remark_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
     remarks.add(
         "spec.minReplicaCount",
         "KEDA scales to zero while no trigger other than cpu and memory is active. A LoadAutoscaler needs a metric of type Object or "
-        "External to start again, so minReplicas is 1",
+        "External to start again, so minReplicas is 1; a target that is at 0 is disabled until it is scaled to 1",
         f"For that, {_METRIC_FOR_ZERO}",
     )
 

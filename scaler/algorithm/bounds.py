@@ -29,7 +29,9 @@ def bound(
     """
     base = current if period_replicas is None else min(current, period_replicas)
     rate_limit = max(_SCALE_UP_LIMIT_FACTOR * float(base), _SCALE_UP_LIMIT_MINIMUM)
-    limit = max(float_to_int32(rate_limit), current if base < current else 0)
+    limit = float_to_int32(rate_limit)
+    if base < current:
+        limit = max(limit, current)
     highest, reason = min(max_replicas, limit), TOO_MANY_REPLICAS
     if max_replicas > limit:
         reason = SCALE_UP_LIMIT

@@ -54,6 +54,8 @@ class Reaction:
         # In the order of their changes; a path that changes again keeps its place.
         self._changed: OrderedDict[str, None] = OrderedDict()
         self._has_changes = asyncio.Event()
+        # Since the last pause. Only the decisions count, not the time in which other tasks had their turn.
+        self._busy_seconds = 0.0
 
     def changed(self, path: str) -> None:
         """The adapter has sent another response for it."""
@@ -71,15 +73,14 @@ class Reaction:
                 await self._sleep(0)
 
     async def _react(self, path: str) -> None:
-        keys = await self._keys(path)
-        # Only the decisions count, not the time in which other tasks had their turn.
-        slice_began_at = self._monotonic()
-        for key in keys:
+        for key in await self._keys(path):
+            began_at_seconds = self._monotonic()
             self._decide(key)
-            busy_seconds = self._monotonic() - slice_began_at
-            if busy_seconds > SLICE_SECONDS:
-                await self._sleep(busy_seconds * (1 / BUSY_RATIO - 1))
-                slice_began_at = self._monotonic()
+            self._busy_seconds += self._monotonic() - began_at_seconds
+            if self._busy_seconds > SLICE_SECONDS:
+                pause_seconds = self._busy_seconds * (1 / BUSY_RATIO - 1)
+                self._busy_seconds = 0.0
+                await self._sleep(pause_seconds)
 
     async def _keys(self, path: str) -> tuple[str, ...]:
         try:

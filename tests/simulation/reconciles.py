@@ -109,6 +109,8 @@ def _is_repeated(
     answer = measured.get(_request_key(before))
     if answer is not None and answer.document is not None:
         return False
+    if then.at > attempts[0].at + deadline_seconds(run, plan) + DEADLINE_ERROR_SECONDS:
+        return False
     is_forwarded = before.is_direct and not then.is_direct
     wait_seconds = DIRECT_DEADLINES * deadline_seconds(run, plan) if is_forwarded else 0.0
     if len(attempts) <= BUSY_PAUSES:

@@ -15,7 +15,7 @@ from tests.simulation.cluster import Document
 from tests.simulation.creations import created, created_as_known
 from tests.simulation.fields import Fields
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
-from tests.simulation.invariants import Run, Violation
+from tests.simulation.invariants import BACKOFF_SECONDS, Run, Violation
 from tests.simulation.journal import Bounds, ScaleWritten, TargetVersion
 from tests.simulation.reconciles import Reconcile, reconciles_of, wanted
 from tests.simulation.scenario import AutoscalerPlan
@@ -304,11 +304,22 @@ def _demanded(run: Run, of: Judged, reconcile: Reconcile) -> str:
 
 
 def _may_not_mark_zero(run: Run, reconcile: Reconcile) -> bool:
-    """Whether the status may not be writable, which is written before a target is scaled to zero."""
+    """Whether the status may not be writable, which is written before a target is scaled to zero.
+
+    A write on the basis of an object that is not kept up to date is refused.
+    """
+    refused = [
+        (each.at, each.at + each.seconds)
+        for each in run.faults
+        if each.kind in ("api", "crd") or (each.kind, each.where) == ("writes", "status")
+    ]
+    outdated = [
+        (each.at, each.at + each.seconds + BACKOFF_SECONDS)
+        for each in run.faults
+        if (each.kind, each.where) == ("watches", run.scenario.kind.plural)
+    ]
     return any(
-        fault.at <= reconcile.until and reconcile.at <= fault.at + fault.seconds
-        for fault in run.faults
-        if fault.kind in ("api", "crd") or (fault.kind, fault.where) == ("writes", "status")
+        begin <= reconcile.until and reconcile.at <= end for begin, end in refused + outdated
     )
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from scaler.algorithm.bounds import bound, bound_with_behavior, is_limited_for_now
 from scaler.algorithm.derivation import Derivation, Rate
+from scaler.algorithm.go_numbers import INT32_MAX, INT32_MIN
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,15 @@ from scaler.algorithm.derivation import Derivation, Rate
             3, 1, 6, 10, 6, "TooFewReplicas", id="the minimum takes precedence over the rate"
         ),
         pytest.param(1, 9, 1, 10, 1, "DesiredWithinRange", id="no limit downwards"),
+        pytest.param(
+            2**30,
+            2**30,
+            1,
+            INT32_MAX,
+            INT32_MIN,
+            "ScaleUpLimit",
+            id="the double does not fit: a count that the API server refuses, and not zero",
+        ),
     ],
 )
 def test_without_behavior(desired, current, low, high, after, reason):

@@ -94,6 +94,14 @@ def test_many_decisions_leave_time_for_everything_else(count):
     assert busy_seconds / world.seconds == pytest.approx(BUSY_RATIO, rel=0.02)
 
 
+def test_decisions_on_many_metrics_leave_as_much_time_as_those_on_one():
+    paths = {f"/{number}": (f"ns/{number}",) for number in range(1000)}
+    world = World(paths, decision_seconds=0.004)
+    world.react(*paths)
+    assert len(world.decided) == 1000
+    assert 1000 * 0.004 / world.seconds == pytest.approx(BUSY_RATIO, rel=0.02)
+
+
 class CrashingWorld(World):
     """One autoscaler cannot be decided, and the followers of one path cannot be found."""
 
