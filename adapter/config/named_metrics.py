@@ -8,7 +8,7 @@ from adapter.config.backends import read_backend_ref
 from adapter.config.document import Block
 from adapter.config.problems import ProblemCode
 from adapter.config.signal_block import NAMED, read_contract
-from adapter.config.texts import promql_problem, read_template
+from adapter.config.texts import UNKNOWN_FUNCTION, promql_problem, read_template
 from adapter.model import Backend, GroupResource, NamedRule
 from adapter.promql.named_query import NAMED_FIELDS, named_query
 from wire.api.labels import EVERYTHING
@@ -21,7 +21,6 @@ _CLUSTER_SCOPED: Final = {
     "persistentvolumes",
     "persistentvolume",
 }
-UNKNOWN_FUNCTION: Final = "unknown function"  # promql-parser's message; the Prometheus may know more functions than the parser
 
 
 def default_labels(describes: GroupResource) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """Checks of the texts in a rule: regular expressions, templates, PromQL."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import promql_parser
 
@@ -117,6 +118,10 @@ def selector_problem(text: str) -> str | None:
     if tree.offset is not None or tree.at is not None:
         return "a series selector cannot have an offset or @"
     return None
+
+
+UNKNOWN_FUNCTION: Final = "unknown function"
+"""In promql-parser's message. The Prometheus may know more functions than the parser."""
 
 
 def promql_problem(query: str) -> str | None:

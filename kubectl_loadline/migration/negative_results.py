@@ -4,7 +4,7 @@ from typing import Final
 
 import promql_parser as p
 
-from adapter.config.named_metrics import UNKNOWN_FUNCTION
+from adapter.config.texts import UNKNOWN_FUNCTION
 from adapter.promql.result_types import is_scalar
 
 # Of any argument.

@@ -56,12 +56,14 @@ def _scale_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> Json:
     return {"cooldownSeconds": seconds, "manualZero": "Activate"}
 
 
+_STAYS_AT_ZERO: Final = "a target that is at 0 is disabled until it is scaled to minReplicas"
+
+
 def _remark_idle(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> None:
     """What to set for scaling to zero while nothing is active: the activation values are omitted with `minReplicas` above 0."""
     remarks.add(
         "spec.idleReplicaCount",
-        "LoadAutoscalers have no separate replica count for idle times, so the target keeps minReplicas; one that is at 0 is disabled "
-        "until it is scaled to minReplicas",
+        f"LoadAutoscalers have no separate replica count for idle times, so the target keeps minReplicas; {_STAYS_AT_ZERO}",
         f"To scale to zero while no trigger is active, {_way_to_zero(spec, metrics, remarks)}",
     )
 
@@ -93,7 +95,7 @@ def _remark_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
     remarks.add(
         "spec.minReplicaCount",
         "KEDA scales to zero while no trigger other than cpu and memory is active. A LoadAutoscaler needs a metric of type Object or "
-        "External to start again, so minReplicas is 1; a target that is at 0 is disabled until it is scaled to 1",
+        f"External to start again, so minReplicas is 1; {_STAYS_AT_ZERO}",
         f"For that, {_METRIC_FOR_ZERO}",
     )
 

@@ -161,10 +161,12 @@ def test_a_request_that_is_dropped_is_freed_at_once():
     """Its text may have half a megabyte, and the collector of cycles counts objects, not bytes."""
     paths = read(bytes_max=300_000)
     gc.disable()
-    with traced_memory() as memory:
-        for number in range(50):
-            known(paths, number, "a&x=" + "b" * 100_000)
-        kept_bytes = memory.kept_bytes
+    try:
+        with traced_memory() as memory:
+            for number in range(50):
+                known(paths, number, "a&x=" + "b" * 100_000)
+            kept_bytes = memory.kept_bytes
+    finally:
         gc.enable()
     assert kept_bytes < 500_000
 
