@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tests.simulation.invariants import Run
-from tests.simulation.journal import ScaleWritten
+from tests.simulation.journal import Restored, ScaleWritten
 from tests.simulation.scenario import AutoscalerPlan
 
 
@@ -52,14 +52,32 @@ def remembered_changes(
 
 
 def left_at_zero_since(run: Run, plan: AutoscalerPlan) -> float | None:
-    """Since when the target is at a zero which a process has set that knew only an earlier HPA: the new one takes it for a user's.
+    """Since when the target is at a zero of the scaler which counts as a user's in the end; None if it is not at such a zero.
 
-    So does kube-controller-manager. None if its target is not at such a zero in the end.
+    As with kube-controller-manager, a process has set it that knew only an earlier HPA, or a restore has brought it back
+    without the condition that says who has set it.
     """
     written = [each for each in run.journal.scales if each.target == plan.key]
-    if run.scenario.kind.knows_who_set_zero or not written or written[-1].after:
+    if not written or run.journal.targets[plan.key][-1].replicas:
         return None
-    zero, created_at = written[-1], created(run, plan, run.scenario.end)
-    is_unknown = 0 < created_at < zero.sent_at <= known_by(run, created_at)
-    is_off = run.journal.targets[plan.key][-1].replicas == 0
-    return zero.at if is_unknown and is_off else None
+    last, created_at = written[-1], created(run, plan, run.scenario.end)
+    if last.after:
+        restores = [each for each in run.journal.restores if each.at > last.at]
+        return next((each.at for each in restores if _lacks_condition(run, plan, each)), None)
+    is_unknown = 0 < created_at < last.sent_at <= known_by(run, created_at)
+    return last.at if is_unknown and not run.scenario.kind.knows_who_set_zero else None
+
+
+def _lacks_condition(run: Run, plan: AutoscalerPlan, restore: Restored) -> bool:
+    """Whether the backup was made after a process had set the target to zero, and before it has written the condition."""
+    before = [
+        each
+        for each in run.journal.scales
+        if each.target == plan.key and each.at <= restore.backup_at
+    ]
+    if not before or before[-1].after:
+        return False
+    return not any(
+        each.key == plan.key and before[-1].at < each.at <= restore.backup_at
+        for each in run.journal.statuses
+    )

@@ -32,6 +32,15 @@ ROUNDING_SECONDS = 3.0
 UNREADABLE = ("crd", "reads", "api", "partition", "pause")
 
 
+class Recommended(msgspec.Struct, frozen=True):
+    """A recommendation, from when to when it was made, and when a process has put that into its memory."""
+
+    begin: float
+    end: float
+    replicas: int
+    noted_at: float
+
+
 def stabilized(run: Run) -> Iterator[Violation]:
     """Memory lost, moved or restored: nothing shrinks below what was recommended within the window."""
     for plan in run.scenario.autoscalers:
@@ -48,12 +57,12 @@ def stabilized(run: Run) -> Iterator[Violation]:
             since = max(written.at - window + ROUNDING_SECONDS, known_at)
             highest = max(
                 (
-                    n
-                    for begin, end, n in remembered
-                    if end > since
-                    and end > since + skews.between(end, written.sent_at).early_seconds
-                    and begin < written.sent_at - 1
-                    and not any(each.hides(begin, written.sent_at) for each in lost)
+                    each.replicas
+                    for each in remembered
+                    if each.end > since
+                    and each.end > since + skews.between(each.end, written.sent_at).early_seconds
+                    and each.begin < written.sent_at - 1
+                    and not any(span.hides(each.noted_at, written.sent_at) for span in lost)
                 ),
                 default=0,
             )
@@ -75,8 +84,8 @@ def window_of(run: Run, plan: AutoscalerPlan) -> float:
     return min(window, plan.down.window_seconds) if removed else float(plan.down.window_seconds)
 
 
-def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]]:
-    """What was recommended, from when to when.
+def _remembered(run: Run, plan: AutoscalerPlan) -> list[Recommended]:
+    """What was recommended.
 
     While no replica leads, the last recommendation continues until a period before the next process reconciles, which may
     be without a measurement if the replicas are outside of the bounds. What a process measured in its last two
@@ -93,7 +102,7 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
         and not run.may_have_rival(each.target, each.at)
         and is_awaited(run, plan, each)
     ]
-    found = []
+    found: list[Recommended] = []
     for process, life in groupby(measured, key=lambda each: each.process):
         of_life = [(each, _recommendation(run, each)) for each in life]
         kept = [
@@ -103,13 +112,14 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[tuple[float, float, int]
             and not _died_soon(run, each)
             and not _could_not_be_stored(run, plan, each)
         ]
-        found += [(each.at, each.at, n) for each, n in kept]
+        found += [Recommended(each.at, each.at, n, each.at) for each, n in kept]
         # What was recommended later, on streamed metrics, is not seen.
         if kept and not run.scenario.is_streamed:
             last = kept[-1][0].at
             following = _next_reconcile(run, plan, process, of_life[-1][0].at, default=last)
             lowest = min(n for each, n in of_life if each.at >= last)
-            found.append((last, following - run.scenario.period, lowest))
+            until = following - run.scenario.period
+            found.append(Recommended(last, until, lowest, following))
     return found
 
 

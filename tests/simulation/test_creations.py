@@ -12,7 +12,7 @@ from tests.simulation.creations import (
 )
 from tests.simulation.faults import Fault
 from tests.simulation.invariants import BACKOFF_SECONDS, WATCH_SECONDS, Run
-from tests.simulation.journal import Bounds, Journal, ScaleWritten, TargetVersion
+from tests.simulation.journal import Bounds, Journal, Restored, ScaleWritten, StatusWritten, TargetVersion
 from tests.simulation.scenario import made_from
 
 SCENARIO = made_from(0)
@@ -94,5 +94,28 @@ def test_a_zero_of_a_process_that_knew_only_an_earlier_hpa_stays(kind, zero_at, 
     run.journal.scales.append(msgspec.structs.replace(change(zero_at), before=1, after=0))
     run.journal.targets[PLAN.key] = [
         TargetVersion(at=zero_at, version="1", replicas=replicas, pods=replicas)
+    ]
+    assert left_at_zero_since(run, PLAN) == expected
+
+
+@pytest.mark.parametrize(
+    ("backup_at", "replicas", "expected"),
+    [
+        pytest.param(200.5, 0, 260.0, id="before the condition is written"),
+        pytest.param(201.5, 0, None, id="after the condition is written"),
+        pytest.param(199.5, 0, None, id="before the zero"),
+        pytest.param(200.5, 1, None, id="not at zero"),
+    ],
+)
+def test_a_zero_that_a_restore_brings_back_without_its_condition_stays(
+    backup_at, replicas, expected
+):
+    run = a_run()
+    zero = msgspec.structs.replace(change(200.0), before=1, after=0)
+    run.journal.scales += [zero, msgspec.structs.replace(change(230.0), before=0, after=8)]
+    run.journal.statuses.append(StatusWritten(at=201.0, process="scaler-a.1", key=PLAN.key, bytes=1))
+    run.journal.restores.append(Restored(at=260.0, backup_at=backup_at))
+    run.journal.targets[PLAN.key] = [
+        TargetVersion(at=260.0, version="1", replicas=replicas, pods=replicas)
     ]
     assert left_at_zero_since(run, PLAN) == expected
