@@ -234,8 +234,9 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
             )  # fmt: skip
         skews = Skews(run, plan.key)
         limits = [
-            limit_of(plan, current, written, _as_stored(run, written, each), skews)
-            for each in known
+            limit_of(plan, current, each, _as_stored(run, written, changes), skews)
+            for changes in known
+            for each in (written, msgspec.structs.replace(written, at=run.decided_at(written)))
         ]
         limit = max(limits) if written.after > current else min(limits)
         if (written.after > current and written.after > limit) or (

@@ -129,6 +129,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             since, until = since + min(0.0, behind), until + max(0.0, ahead)
         return self.bounds_of(written.target, since, until)
 
+    def decided_at(self, written: ScaleWritten) -> float:
+        """When its process had got the last answer to a metric before: it may have waited for a write of the status since."""
+        answers = (
+            each.at
+            for each in self.journal.measurements
+            if (each.process, each.target) == (written.process, written.target)
+            and each.at <= written.sent_at
+        )
+        return max(answers, default=written.sent_at)
+
     def rivals(self, target: str, at: float) -> frozenset[str]:
         """The autoscalers that have named the target for so long that every replica knows."""
         since = self.known_since(at)

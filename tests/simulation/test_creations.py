@@ -12,7 +12,14 @@ from tests.simulation.creations import (
 )
 from tests.simulation.faults import Fault
 from tests.simulation.invariants import BACKOFF_SECONDS, WATCH_SECONDS, Run
-from tests.simulation.journal import Bounds, Journal, Restored, ScaleWritten, StatusWritten, TargetVersion
+from tests.simulation.journal import (
+    Bounds,
+    Journal,
+    Restored,
+    ScaleWritten,
+    StatusWritten,
+    TargetVersion,
+)
 from tests.simulation.scenario import made_from
 
 SCENARIO = made_from(0)
@@ -113,7 +120,9 @@ def test_a_zero_that_a_restore_brings_back_without_its_condition_stays(
     run = a_run()
     zero = msgspec.structs.replace(change(200.0), before=1, after=0)
     run.journal.scales += [zero, msgspec.structs.replace(change(230.0), before=0, after=8)]
-    run.journal.statuses.append(StatusWritten(at=201.0, process="scaler-a.1", key=PLAN.key, bytes=1))
+    run.journal.statuses.append(
+        StatusWritten(at=201.0, process="scaler-a.1", key=PLAN.key, bytes=1)
+    )
     run.journal.restores.append(Restored(at=260.0, backup_at=backup_at))
     run.journal.targets[PLAN.key] = [
         TargetVersion(at=260.0, version="1", replicas=replicas, pods=replicas)

@@ -242,7 +242,12 @@ def _unexplained(run: Run, of: Judged, written: ScaleWritten) -> str:
         return "its process had requested no metric"
     counts = wanted(before[-1], [written.read]) - {None}
     current, bounds = written.read.replicas, run.bounds_known(written)
-    ranges = _ranges(run, of, counts, bounds, current, written.sent_at)
+    ranges = set[tuple[int, int]]().union(
+        *(
+            _ranges(run, of, counts, bounds, current, at)
+            for at in (run.decided_at(written), written.sent_at)
+        )
+    )
     if any(low <= written.after <= high for low, high in ranges):
         return ""
     return f"the metrics want {sorted(counts)}, which allows {_shown(ranges) or 'no change'}"
