@@ -3,12 +3,18 @@
 kube-apiserver only limits whole objects, to about 1.5 MB: the metrics, policies and selectors that fit into one would
 take hundreds of milliseconds of each reconcile, and so delay the autoscalers of other namespaces. The limits are far
 above what people write, and take about 5 ms.
+
+In memory, such an object takes ten times as much as kube-apiserver sends: 30 of one namespace would fill that of the scaler. So
+what is beyond the limits is not kept either.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+import msgspec
 
 from scaler.algorithm.policy import BehaviorRules
-from scaler.api.autoscaler import MetricSpec
+from scaler.api.autoscaler import AutoscalerSpec, Behavior, MetricSpec
 from wire.api.meta import LabelSelector
 
 METRICS_MAX = 500
@@ -50,6 +56,71 @@ def excess_of_behavior(behavior: BehaviorRules | None) -> str | None:
                 " remove some"
             )
     return None
+
+
+def shortened(spec: AutoscalerSpec) -> AutoscalerSpec:
+    """The spec without the metrics, policies, keys and values behind the first ones that are too many: enough to find the same excess."""
+    candidate = spec.candidate
+    if candidate is not None:
+        candidate = msgspec.structs.replace(
+            candidate,
+            metrics=_first_metrics(candidate.metrics),
+            behavior=_first_policies(candidate.behavior),
+        )
+    return msgspec.structs.replace(
+        spec,
+        metrics=_first_metrics(spec.metrics),
+        behavior=_first_policies(spec.behavior),
+        candidate=candidate,
+    )
+
+
+def _first_metrics(metrics: tuple[MetricSpec, ...] | None) -> tuple[MetricSpec, ...] | None:
+    if metrics is None or excess_of_metrics([(METRICS, metrics)]) is None:
+        return metrics
+    found, left = [], LABELS_MAX + 1
+    for metric in metrics[: METRICS_MAX + 1]:
+        selector = _selector(metric)
+        if selector is not None:
+            first = _first_texts(selector, left)
+            left -= sum(1 for _ in _texts_of(first))
+            metric = _with_selector(metric, first)
+        found.append(metric)
+    return tuple(found)
+
+
+def _first_texts(selector: LabelSelector, count: int) -> LabelSelector:
+    """Those keys and values that come first, at least so many if there are."""
+    labels = dict(islice(selector.match_labels.items(), max(count, 0)))
+    left, expressions = count - 2 * len(labels), []
+    for each in selector.match_expressions:
+        if left <= 0:
+            break
+        expressions.append(msgspec.structs.replace(each, values=each.values[:left]))
+        left -= 2 + len(each.values)
+    return LabelSelector(match_labels=labels, match_expressions=expressions)
+
+
+def _with_selector(metric: MetricSpec, selector: LabelSelector) -> MetricSpec:
+    for field in ("object", "pods", "external"):
+        source = getattr(metric, field)
+        if source is not None:
+            identifier = msgspec.structs.replace(source.metric, selector=selector)
+            changed = msgspec.structs.replace(source, metric=identifier)
+            return msgspec.structs.replace(metric, **{field: changed})
+    return metric
+
+
+def _first_policies(behavior: Behavior | None) -> Behavior | None:
+    if behavior is None:
+        return None
+    directions = {"scale_up": behavior.scale_up, "scale_down": behavior.scale_down}
+    too_many = {
+        field: msgspec.structs.replace(rules, policies=rules.policies[: POLICIES_MAX + 1])
+        for field, rules in directions.items()
+        if rules is not None and rules.policies is not None and len(rules.policies) > POLICIES_MAX
+    }
+    return msgspec.structs.replace(behavior, **too_many) if too_many else behavior
 
 
 def _selector(metric: MetricSpec) -> LabelSelector | None:

@@ -10,7 +10,7 @@ import msgspec
 
 from scaler.api.json_object import JsonObject
 from wire.api.loadline import API_VERSION
-from wire.api.meta import ObjectMeta
+from wire.api.meta import NameAndVersion
 
 
 class CalendarKind(StrEnum):
@@ -75,7 +75,7 @@ class CalendarSpec(JsonObject, frozen=True, kw_only=True):
 class Calendar(JsonObject, frozen=True, kw_only=True):
     """A ScalingCalendar or a ClusterScalingCalendar."""
 
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: NameAndVersion = NameAndVersion()
     spec: CalendarSpec = CalendarSpec()
 
 

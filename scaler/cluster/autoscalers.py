@@ -13,8 +13,10 @@ import msgspec
 from cachetools import LRUCache
 from msgspec.structs import force_setattr
 
+from scaler.algorithm.spec_limits import shortened
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import WatchedKind
+from wire.api.meta import ObjectMeta
 from wire.kube.cache import WatchCache
 from wire.kube.object_copy import OnChange
 from wire.kube.object_reading import Part
@@ -24,6 +26,10 @@ from wire.kube.requests import Watcher
 MESSAGES_MAX = 10_000
 # A longer one names what only one autoscaler has. All together are 20 MB at most.
 MESSAGE_CHARACTERS_MAX = 512
+# Of the metadata of one autoscaler. kube-apiserver limits annotations alone, to 262,144 characters; the others could be as
+# many as fit into 1.5 MB, which take ten times as much in memory.
+METADATA_TEXTS_MAX = 1_000
+METADATA_CHARACTERS_MAX = 400_000
 
 
 class WatchedAutoscalers:
@@ -100,9 +106,13 @@ class WatchedAutoscalers:
         return sum(map(len, self.caches))
 
     def _completed(self, found: Autoscaler) -> Autoscaler:
+        check_metadata(found.metadata)
         self._share_texts(found)
         return msgspec.structs.replace(
-            found, api_version=self.kind.api_version, kind=self.kind.kind
+            found,
+            api_version=self.kind.api_version,
+            kind=self.kind.kind,
+            spec=shortened(found.spec),
         )
 
     def _share_texts(self, found: Autoscaler) -> None:
@@ -118,6 +128,22 @@ class WatchedAutoscalers:
             if len(each.message) <= MESSAGE_CHARACTERS_MAX:
                 shared = self._messages.setdefault(each.message, each.message)
                 force_setattr(each, "message", shared)
+
+
+def check_metadata(metadata: ObjectMeta) -> None:
+    """Raise `msgspec.ValidationError` if it is too large to be kept: all of it is part of every write of the status."""
+    named = metadata.labels, metadata.annotations
+    texts = [
+        *metadata.finalizers,
+        *(text for each in named for pair in each.items() for text in pair),
+    ]
+    count = len(metadata.owner_references) + len(texts)
+    characters = sum(map(len, texts))
+    if count > METADATA_TEXTS_MAX or characters > METADATA_CHARACTERS_MAX:
+        raise msgspec.ValidationError(
+            f"its labels, annotations, finalizers and owners are more than {METADATA_TEXTS_MAX} texts, or"
+            f" {METADATA_CHARACTERS_MAX} characters, together: remove some, otherwise it is not reconciled"
+        )
 
 
 def collections(kind: WatchedKind, namespaces: Sequence[str]) -> Iterable[str]:

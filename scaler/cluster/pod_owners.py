@@ -20,6 +20,7 @@ from scaler.cluster.owner_shares import (
     OwnerShares,
     ResourceName,
 )
+from wire.api.meta import NameAndVersion
 from wire.kube.cache import WatchCache
 from wire.kube.mapper import AmbiguousError, NoMatchError, RestMapper
 from wire.kube.mapping import Resource
@@ -53,11 +54,8 @@ class _Target(msgspec.Struct, frozen=True):
     uid: str
 
 
-class _Identity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    name: str = ""
-    namespace: str = ""
+class _Identity(NameAndVersion, frozen=True, kw_only=True):
     uid: str = ""
-    resource_version: str = ""
     owner_references: tuple[OwnerReference, ...] | None = ()
 
 

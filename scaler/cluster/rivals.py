@@ -7,13 +7,35 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import Final
 
-from scaler.api.autoscaler import Autoscaler
+import msgspec
+
+from scaler.api.autoscaler import Autoscaler, CrossVersionObjectReference
+from wire.api.meta import NameAndVersion
 
 RIVALS_SHOWN_MAX: Final = 3
 """A user may let thousands name one target; with all of their names in each status, they would fill etcd."""
 
 _Target = tuple[str, str, str, str]
 """Namespace, group, kind and name: what decides which object is scaled."""
+
+
+class _HpaSpec(msgspec.Struct, frozen=True, rename="camel"):
+    scale_target_ref: CrossVersionObjectReference
+
+
+class TargetOfHpa(msgspec.Struct, frozen=True):
+    """What is kept of an HPA that another controller reconciles: a hundredth of a large one."""
+
+    metadata: NameAndVersion
+    spec: _HpaSpec
+
+    @property
+    def is_dry_run(self) -> bool:
+        """An HPA always scales its target."""
+        return False
+
+
+NamesTarget = Autoscaler | TargetOfHpa
 
 
 class Rivals:
@@ -23,10 +45,10 @@ class Rivals:
         self._autoscalers: dict[_Target, list[tuple[str, str]]] = {}
         """By kind and name, sorted."""
 
-    def follow(self, kind: str) -> Callable[[Autoscaler | None, Autoscaler | None], None]:
+    def follow(self, kind: str) -> Callable[[NamesTarget | None, NamesTarget | None], None]:
         """What to call with every change (old and new) of an autoscaler of this kind."""
 
-        def change(old: Autoscaler | None, new: Autoscaler | None) -> None:
+        def change(old: NamesTarget | None, new: NamesTarget | None) -> None:
             if old is not None:
                 self._remove(_target(old), (kind, old.metadata.name))
             if new is not None and not new.is_dry_run:
@@ -57,7 +79,7 @@ class Rivals:
             self._autoscalers.pop(target, None)
 
 
-def _target(autoscaler: Autoscaler) -> _Target:
+def _target(autoscaler: NamesTarget) -> _Target:
     ref = autoscaler.spec.scale_target_ref
     group, slash, _ = ref.api_version.partition("/")
     return autoscaler.metadata.namespace, group if slash else "", ref.kind, ref.name

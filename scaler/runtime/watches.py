@@ -10,9 +10,9 @@ from scaler.algorithm.observed import Pod
 from scaler.api.autoscaler import Autoscaler
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, WatchedKind
 from scaler.api.schedules import Calendar, FoundCalendar
-from scaler.cluster.autoscalers import WatchedAutoscalers
+from scaler.cluster.autoscalers import WatchedAutoscalers, collections
 from scaler.cluster.pods import WatchedPods
-from scaler.cluster.rivals import Rivals
+from scaler.cluster.rivals import Rivals, TargetOfHpa
 from scaler.cluster.schedules.calendars import WatchedCalendars
 from scaler.cluster.selectors import Selectors
 from scaler.cluster.shards.held_shards import HeldShards
@@ -25,7 +25,7 @@ from wire.serving.health import Check
 # How long calendars are waited for at startup. Until they are listed, autoscalers that refer to them do not scale down.
 CALENDARS_SECONDS = 5.0
 
-AnyCache = WatchCache[Autoscaler] | WatchCache[Pod] | WatchCache[Calendar]
+AnyCache = WatchCache[Autoscaler] | WatchCache[TargetOfHpa] | WatchCache[Pod] | WatchCache[Calendar]
 
 log = logging.getLogger(__name__)
 
@@ -67,17 +67,19 @@ class Watches:
         self.pods = WatchedPods(
             client, namespaces, part=self._held, on_crash=on_crash, monotonic=monotonic
         )
-        self._hpas: list[WatchCache[Autoscaler]] = []
+        self._hpas: list[WatchCache[TargetOfHpa]] = []
         if kind.shares_no_target:
-            watched = WatchedAutoscalers(
-                client,
-                HORIZONTAL_POD_AUTOSCALERS,
-                namespaces,
-                on_change=self.rivals.follow(HORIZONTAL_POD_AUTOSCALERS.kind),
-                on_crash=on_crash,
-                monotonic=monotonic,
-            )
-            self._hpas = watched.caches
+            self._hpas = [
+                WatchCache(
+                    client,
+                    path,
+                    TargetOfHpa,
+                    on_change=self.rivals.follow(HORIZONTAL_POD_AUTOSCALERS.kind),
+                    on_crash=on_crash,
+                    monotonic=monotonic,
+                )
+                for path in collections(HORIZONTAL_POD_AUTOSCALERS, namespaces)
+            ]
         self.calendars: WatchedCalendars | None = None
         if kind.has_calendars:
             self.calendars = WatchedCalendars(client, namespaces, monotonic=monotonic)
@@ -139,7 +141,7 @@ class Watches:
         await self._calendars_synced()
         await self._listed_unless_forbidden(self._hpas)
 
-    async def _listed_unless_forbidden(self, hpas: Iterable[WatchCache[Autoscaler]]) -> None:
+    async def _listed_unless_forbidden(self, hpas: Iterable[WatchCache[TargetOfHpa]]) -> None:
         for each in hpas:
             if not await each.listed_unless_forbidden():
                 log.warning(

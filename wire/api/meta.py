@@ -47,6 +47,14 @@ class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     finalizers: list[str] = []
 
 
+class NameAndVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which object it is, and which version of it: all that a copy needs of its metadata."""
+
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+
+
 class ListMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The metadata of a list: where a watch or the next page continues."""
 

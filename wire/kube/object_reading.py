@@ -11,6 +11,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from wire.api import kube_json
+from wire.api.meta import NameAndVersion
 
 # Of how many objects it is known that they were logged. With more, some are logged again.
 LOGGED_MAX = 1000
@@ -45,14 +46,6 @@ class Part(Protocol):
 T = TypeVar("T", bound=HasMetadata)
 
 
-class NameAndVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which object it is, and which version of it."""
-
-    name: str = ""
-    namespace: str = ""
-    resource_version: str = ""
-
-
 class _Named(msgspec.Struct, frozen=True):
     metadata: NameAndVersion
 
@@ -83,7 +76,8 @@ class ObjectReader(Generic[T]):
         *,
         on_crash: Callable[[], object],
     ) -> None:
-        """`on_crash` is called for each exception of `convert`, which is a bug. `part`: the namespaces of its objects; None for all."""
+        """`convert` raises `msgspec.ValidationError` for an object that is not to be kept; `on_crash` is called for every other exception
+        of it, which is a bug. `part`: the namespaces of its objects; None for all."""
         self._path = path
         self._decode_type = decode_type
         self._convert = convert
@@ -102,13 +96,10 @@ class ObjectReader(Generic[T]):
         """The object to keep; None if it cannot be read."""
         try:
             decoded = kube_json.decode(raw, self._decode_type)
+            return decoded if self._convert is None else self._convert(decoded)
         except msgspec.DecodeError as error:
             self._log(raw, "cannot be decoded", error, has_traceback=False)
             return None
-        if self._convert is None:
-            return decoded
-        try:
-            return self._convert(decoded)
         except Exception as error:
             self._on_crash()
             self._log(raw, "cannot be converted, which is a bug", error, has_traceback=True)
@@ -129,6 +120,7 @@ class ObjectReader(Generic[T]):
             self._path,
             f"{metadata.namespace}/{metadata.name}".lstrip("/") if metadata else "(without a name)",
             problem,
-            error,
+            # The exception itself refers to the object.
+            str(error),
             exc_info=error if has_traceback else None,
         )

@@ -4,10 +4,12 @@ import asyncio
 import json
 
 import msgspec
+import pytest
 
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS
 from scaler.cluster.autoscalers import MESSAGE_CHARACTERS_MAX, WatchedAutoscalers
 from tests.fakes import virtual_time
+from tests.traced_memory import traced_memory
 from tests.unit.scaler.runtime.test_watches import SilentServer, hpa
 
 CONDITION = {
@@ -98,3 +100,58 @@ def test_the_version_is_that_of_the_watch_of_the_namespace():
     found = virtual_time.run(scenario())
     assert (found.version("shop"), found.version("bank")) == ("7", "9")
     assert listed().version("any") == "1"
+
+
+def large(**changed: object) -> dict[str, object]:
+    """An HPA of 1.3 MB, with what `changed` names in its metadata or one metric."""
+    found = hpa("large")
+    selector = changed.pop("selector", None)
+    metric = {"name": "queue", "selector": selector} if selector else {"name": "queue"}
+    source = {"metric": metric, "target": {"type": "Value", "value": "1"}}
+    found["spec"] = {**found["spec"], "metrics": [{"type": "External", "external": source}]}
+    found["metadata"] = {**found["metadata"], **changed}
+    return found
+
+
+VALUES = [f"{number:x}" for number in range(180_000)]
+MANY = {
+    "values of a selector": {
+        "selector": {"matchExpressions": [{"key": "shard", "operator": "In", "values": VALUES}]}
+    },
+    "labels of a selector": {"selector": {"matchLabels": dict.fromkeys(VALUES[:120_000], "")}},
+    "labels": {"labels": dict.fromkeys(VALUES[:120_000], "")},
+    "finalizers": {"finalizers": VALUES},
+    "owners": {
+        "ownerReferences": [{"apiVersion": "v1", "kind": "Job", "name": "j", "uid": "u"}] * 20_000
+    },
+}
+
+
+@pytest.mark.deviation("spec-size")
+@pytest.mark.parametrize("what", MANY)
+def test_an_autoscaler_that_is_too_large_does_not_fill_the_memory(what):
+    item = large(**MANY[what])
+    encoded = json.dumps(item).encode()
+    assert len(encoded) > 1_000_000
+    watched = WatchedAutoscalers(SilentServer(), HORIZONTAL_POD_AUTOSCALERS, ())
+    with traced_memory() as traced:
+        kept = watched.caches[0]._reader.read(msgspec.Raw(encoded))
+        assert traced.kept_bytes < 200_000
+    assert kept is None or kept.key == "shop/large"
+
+
+def test_metadata_that_is_too_large_is_in_the_log_with_what_to_do(caplog):
+    encoded = json.dumps(large(finalizers=VALUES)).encode()
+    watched = WatchedAutoscalers(SilentServer(), HORIZONTAL_POD_AUTOSCALERS, ())
+    assert watched.caches[0]._reader.read(msgspec.Raw(encoded)) is None
+    assert "shop/large" in caplog.text
+    assert "remove some, otherwise it is not reconciled" in caplog.text
+
+
+def test_metadata_as_large_as_annotations_may_be_is_kept():
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": "x" * 262_000}
+    encoded = json.dumps(large(annotations=annotations)).encode()
+    watched = WatchedAutoscalers(SilentServer(), HORIZONTAL_POD_AUTOSCALERS, ())
+    kept = watched.caches[0]._reader.read(msgspec.Raw(encoded))
+    assert kept is not None
+    assert kept.metadata.annotations == annotations
