@@ -100,6 +100,8 @@ def external_values(answer: ExternalMetricValueList) -> Reading:
 
 def joined(readings: Sequence[Reading]) -> Reading:
     """The reading of a response from those of its parts, which are of one type: a failed part fails it."""
+    if len(readings) == 1:
+        return readings[0]
     values: list[int] = []
     by_pod: dict[str, PodSample] = {}
     for each in readings:

@@ -24,7 +24,7 @@ from wire.api.status import NotSent, StatusError, Unavailable, from_response
 from wire.kube.connection import Connection
 from wire.kube.request_failures import ConnectionClosed, FailureOf
 from wire.kube.request_url import request_url
-from wire.kube.requests import JSON, BeforeEach, OnAccepted, PageTooLarge, Writer
+from wire.kube.requests import JSON, BeforeEach, BodyTooLarge, OnAccepted, PageTooLarge, Writer
 from wire.process.connection_pool import ConnectionPool
 from wire.process.response_budget import ResponseBudget, ResponseTooLarge
 from wire.process.single_attempt import single_attempt
@@ -269,14 +269,15 @@ class KubeClient(Writer):
         )
 
     async def _body(self, response: aiohttp.ClientResponse, *, is_page: bool = False) -> bytes:
-        """Raises `Unavailable` if it is too large; `PageTooLarge` for a page of a LIST."""
+        """Raises `BodyTooLarge`; `PageTooLarge` for a page of a LIST."""
         chunks: list[bytes] = []
         with self.budget.claim() as claim:
             async for chunk in response.content.iter_any():
                 try:
                     await claim.grow(len(chunk))
                 except ResponseTooLarge as error:
-                    raise Unavailable(self._too_large(response, claim.size_bytes_max)) from error
+                    message = self._too_large(response, claim.size_bytes_max)
+                    raise BodyTooLarge(message) from error
                 if is_page and claim.size_bytes > self._page_bytes_max:
                     message = self._too_large(response, self._page_bytes_max)
                     raise PageTooLarge(message, bytes_max=self._page_bytes_max)

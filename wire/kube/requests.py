@@ -2,7 +2,7 @@
 
 Paths are sent as they are, so names in them must be escaped. Bodies are bytes. Every method raises
 `wire.api.status.StatusError` for an answer that is not 2xx and `Unavailable` where no answer came: `NotSent`, which is one,
-if the server cannot have received the request, and `PageTooLarge`.
+if the server cannot have received the request, and `BodyTooLarge`.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -18,7 +18,11 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 
 
-class PageTooLarge(Unavailable):
+class BodyTooLarge(Unavailable):
+    """The body of the response is larger than it may be."""
+
+
+class PageTooLarge(BodyTooLarge):
     """The response to a LIST with a `limit` of more than one object is larger than `bytes_max`: request fewer objects."""
 
     def __init__(self, message: str, *, bytes_max: int) -> None:

@@ -6,12 +6,30 @@ needs more is read alone.
 
 import asyncio
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Self
 
 
 class ResponseTooLarge(Exception):
     """A single response takes more than it may."""
+
+
+_decoding: ContextVar["_Decoding | None"] = ContextVar("decoding", default=None)
+
+
+@contextmanager
+def until_decoded() -> Iterator[None]:
+    """The bodies that are read in this block count until its end: they are decoded in it, with pauses in which others are read."""
+    decoding = _Decoding()
+    token = _decoding.set(decoding)
+    try:
+        yield
+    finally:
+        _decoding.reset(token)
+        decoding.end()
 
 
 class ResponseBudget:
@@ -79,9 +97,17 @@ class Claim:
     def __exit__(
         self,
         _type: type[BaseException] | None,
-        _error: BaseException | None,
+        error: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
+        decoding = _decoding.get() if error is None else None
+        if decoding is None or decoding.has_ended:
+            self.give_back()
+        else:
+            decoding.claims.append(self)
+
+    def give_back(self) -> None:
+        """Its body is not needed any more."""
         if self.counted_bytes:
             self._budget.give_back(self)
 
@@ -99,3 +125,16 @@ class Claim:
         more_bytes = counted_bytes - self.counted_bytes
         if more_bytes:
             await self._budget.take(self, more_bytes)
+
+
+class _Decoding:
+    """The claims whose bodies are being decoded. A task that goes on after the end keeps none."""
+
+    def __init__(self) -> None:
+        self.claims: list[Claim] = []
+        self.has_ended = False
+
+    def end(self) -> None:
+        self.has_ended = True
+        for each in self.claims:
+            each.give_back()

@@ -6,17 +6,20 @@ k8s.io/metrics: paths, parameters, the choice of the version, and the wording of
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
 
+from scaler.algorithm import samples
+from scaler.algorithm.readings import Reading
 from scaler.api.autoscaler import CrossVersionObjectReference
 from scaler.cluster.failed_requests import worded
 from scaler.cluster.metrics.metrics_api import MetricUnavailable, with_selectors, within_limit
 from scaler.cluster.metrics.response_parts import decoded
-from wire.api.custom_metrics import GROUP, MetricValueList, decode
+from wire.api.custom_metrics import GROUP, MetricValue, MetricValueList, decode
 from wire.api.labels import Selector
 from wire.api.status import StatusError, Unavailable
 from wire.kube.discovery_decoding import offered_versions
@@ -24,6 +27,8 @@ from wire.kube.mapper import ACCEPT_AGGREGATED, RestMapper
 from wire.kube.mapping import Resource
 from wire.kube.requests import Reader
 from wire.process.single_flight import SingleFlight
+
+T = TypeVar("T")
 
 # The versions that we can decode, as upstream's MetricVersions.
 KNOWN_VERSIONS = ("v1beta2", "v1beta1")
@@ -140,15 +145,18 @@ class CustomMetrics:
         metric: str,
         pods: Selector,
         metric_selector: Selector,
-    ) -> tuple[MetricValueList, ...]:
-        """The metric of every pod that the selector matches; of many pods in several lists."""
+    ) -> Reading:
+        """The metric of every pod that the selector matches."""
         # Upstream maps the kind Pod with its REST mapper, which always returns this resource.
         path = with_selectors(
             f"namespaces/{namespace}/pods/{EVERY_OBJECT}/{quote(metric, safe='')}",
             labelSelector=pods,
             metricLabelSelector=metric_selector,
         )
-        return await self._get(kube, path, lambda body: body, resource="pods", name=EVERY_OBJECT)
+        parts = await self._read(
+            kube, path, lambda body: decoded(body, _of_pods), resource="pods", name=EVERY_OBJECT
+        )
+        return samples.joined(parts)
 
     async def of_object(
         self,
@@ -157,7 +165,7 @@ class CustomMetrics:
         metric: str,
         described: CrossVersionObjectReference,
         metric_selector: Selector,
-    ) -> MetricValueList:
+    ) -> Reading:
         """The metric of one object. For a Namespace it is that of `namespace`, whatever the reference names."""
         if is_namespace(described):
             resource, name = OF_NAMESPACE, metric
@@ -169,22 +177,28 @@ class CustomMetrics:
             name = described.name
         path = object_path(namespace, resource, described.name, metric)
         path = with_selectors(path, metricLabelSelector=metric_selector)
-        lists = await self._get(kube, path, within_limit, resource=resource, name=name)
-        return MetricValueList(items=[value for each in lists for value in each.items])
+        parts = await self._read(
+            kube,
+            path,
+            lambda body: decoded(within_limit(body), _values),
+            resource=resource,
+            name=name,
+        )
+        return samples.object_value(MetricValueList(items=[one for each in parts for one in each]))
 
-    async def _get(
+    async def _read(
         self,
         kube: Reader,
         path: str,
-        checked: Callable[[bytes], bytes],
+        read: Callable[[bytes], Awaitable[tuple[T, ...]]],
         *,
         resource: str,
         name: str,
-    ) -> tuple[MetricValueList, ...]:
+    ) -> tuple[T, ...]:
+        """The response at a path below the version, as `read` makes it of the body."""
         try:
             version = await self._version.get()
-            body = await kube.get(f"/apis/{GROUP}/{version}/{path}")
-            return await decoded(checked(body), decode)
+            return await read(await kube.get(f"/apis/{GROUP}/{version}/{path}"))
         except (StatusError, Unavailable) as error:
             raise MetricUnavailable(
                 worded(error, verb="get", resource=resource, group=GROUP, name=name)
@@ -204,3 +218,12 @@ class CustomMetrics:
                 ) from error
             return await self._resource(group, kind)
         return qualified(found)
+
+
+def _of_pods(part: bytes) -> Reading:
+    return samples.pod_samples(decode(part))
+
+
+def _values(part: bytes) -> list[MetricValue]:
+    """Each item repeats the selector of the request, which would take many times the size of the response."""
+    return [MetricValue(value=each.value) for each in decode(part).items]

@@ -14,7 +14,7 @@ from cachetools import LRUCache
 
 from scaler.cluster.telemetry import Telemetry
 from wire.api.status import StatusError, Unavailable
-from wire.kube.requests import JSON, Reader
+from wire.kube.requests import JSON, BodyTooLarge, Reader
 from wire.process.backoff import Backoff, BackoffLimits
 from wire.process.problem_log import ProblemLog
 
@@ -80,7 +80,7 @@ class DirectReader:
         if direct is not None and not self._is_forbidden(place):
             try:
                 return await self._directly(direct, place, path, params, accept)
-            except (_NoAnswerError, Unavailable):
+            except _NoAnswerError:
                 self._telemetry.direct_requests_total.labels("failed").inc()
         return await self._aggregated.get(path, params, accept=accept)
 
@@ -97,9 +97,13 @@ class DirectReader:
                 body = await direct.get(path, params, accept=accept)
         except TimeoutError as error:
             raise _NoAnswerError from error
+        except BodyTooLarge:
+            # The connection works, and kube-apiserver would forward the same response.
+            self._telemetry.direct_requests_total.labels("answered").inc()
+            raise
         except Unavailable as error:
             self._route.failed(direct, error.message)
-            raise
+            raise _NoAnswerError from error
         except StatusError as error:
             if error.code == NOT_AUTHENTICATED:
                 self._route.failed(direct, f"the adapter does not accept the token: {error}")

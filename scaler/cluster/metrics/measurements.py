@@ -30,7 +30,6 @@ from scaler.cluster.metrics.metric_stream import MetricStream
 from scaler.cluster.metrics.metrics_api import MetricUnavailable
 from scaler.cluster.metrics.pod_usage import PodUsage
 from scaler.cluster.metrics.resource import ResourceMetrics
-from scaler.cluster.metrics.response_parts import reading_of
 from scaler.cluster.metrics.shared_responses import Sent, SharedResponses, responded
 from scaler.cluster.metrics.streamed_responses import StreamedReader, StreamedResponses
 from scaler.cluster.telemetry import Telemetry
@@ -38,6 +37,7 @@ from scaler.cluster.work import counted
 from wire.api.labels import Selector
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
+from wire.process.response_budget import until_decoded
 
 # A metric that takes longer has failed, so that a reconcile is over before the next one is due. Under a period
 # of a few seconds, a reconcile that is late is better than a slow query that fails.
@@ -186,21 +186,23 @@ class Measurements:
         return request
 
     async def _response(self, request: MetricRequest, kube: StreamedReader) -> Response:
+        with until_decoded():
+            return await self._decoded(request, kube)
+
+    async def _decoded(self, request: MetricRequest, kube: StreamedReader) -> Response:
         try:
             match request:
                 case ExternalRequest(namespace, metric, selector):
                     # Its path never changes.
                     name = metric if self._keeps_case else metric.lower()
                     path = kube.known_path or external_path(namespace, name, selector)
-                    series = await external_metric(kube, path, metric)
-                    return await reading_of(series, samples.external_values)
+                    return await external_metric(kube, path, metric)
                 case ObjectRequest(namespace, metric, described, selector):
-                    return samples.object_value(
-                        await self._custom.of_object(kube, namespace, metric, described, selector)
+                    return await self._custom.of_object(
+                        kube, namespace, metric, described, selector
                     )
                 case PodsRequest(namespace, metric, pods, selector):
-                    values = await self._custom.of_pods(kube, namespace, metric, pods, selector)
-                    return await reading_of(values, samples.pod_samples)
+                    return await self._custom.of_pods(kube, namespace, metric, pods, selector)
                 case UsageRequest(namespace, pods):
                     return await self._resource.of_pods(namespace, pods)
         except MetricUnavailable as error:

@@ -10,7 +10,8 @@ from scaler.cluster.metrics.metrics_api import MetricUnavailable, with_selectors
 from scaler.cluster.metrics.pod_usage import PodUsage
 from scaler.cluster.metrics.response_parts import decoded
 from wire.api.labels import Selector
-from wire.api.resource_metrics import GROUP, V1BETA1, decode_pods
+from wire.api.meta import ObjectMeta
+from wire.api.resource_metrics import GROUP, V1BETA1, PodMetricsList, decode_pods
 from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Reader
 
@@ -25,10 +26,19 @@ class ResourceMetrics:
         """Raises `MetricUnavailable`."""
         path = with_selectors(f"/apis/{V1BETA1}/namespaces/{namespace}/pods", labelSelector=pods)
         try:
-            return PodUsage(await decoded(await self._kube.get(path), decode_pods))
+            return PodUsage(await decoded(await self._kube.get(path), _usage))
         except (StatusError, Unavailable) as error:
             raise MetricUnavailable(
                 worded(error, verb="get", resource="pods", group=GROUP)
             ) from error
         except msgspec.DecodeError as error:
             raise MetricUnavailable(f"the response is malformed: {error}") from error
+
+
+def _usage(part: bytes) -> PodMetricsList:
+    """Without the labels of the pods, which would take many times the size of the response."""
+    items = [
+        msgspec.structs.replace(each, metadata=ObjectMeta(name=each.metadata.name))
+        for each in decode_pods(part).items
+    ]
+    return PodMetricsList(items=items)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.deadline import DEADLINE_SECONDS
-from wire.process.response_budget import ResponseBudget, ResponseTooLarge
+from wire.process.response_budget import ResponseBudget, ResponseTooLarge, until_decoded
 
 SIZES = st.lists(st.lists(st.integers(1, 40), min_size=1, max_size=8), min_size=1, max_size=8)
 
@@ -71,6 +71,46 @@ async def test_a_response_that_takes_too_much_is_refused_and_given_back():
         await claim.grow(100)
         with pytest.raises(ResponseTooLarge):
             await claim.grow(51)
+    assert used.used_bytes == 0
+
+
+async def test_a_body_that_is_decoded_counts_until_then():
+    used = budget()
+    with until_decoded():
+        with used.claim() as claim:
+            await claim.grow(100)
+        assert used.used_bytes == 90
+    assert used.used_bytes == 0
+
+
+async def test_a_response_that_has_failed_does_not_count_while_another_one_is_decoded():
+    used = budget()
+
+    async def fail() -> None:
+        with used.claim() as claim:
+            await claim.grow(100)
+            raise ConnectionError
+
+    with until_decoded():
+        with pytest.raises(ConnectionError):
+            await fail()
+        assert used.used_bytes == 0
+
+
+async def test_a_task_that_reads_after_the_decoding_gives_back_what_it_has_read():
+    used = budget()
+    may_read = asyncio.Event()
+
+    async def read() -> None:
+        await may_read.wait()
+        with used.claim() as claim:
+            await claim.grow(100)
+
+    with until_decoded():
+        reading = asyncio.create_task(read())
+        await turns()
+    may_read.set()
+    await asyncio.wait_for(reading, DEADLINE_SECONDS)
     assert used.used_bytes == 0
 
 

@@ -17,6 +17,7 @@ from wire.api.status import (
     service_unavailable,
     unauthorized,
 )
+from wire.kube.requests import BodyTooLarge
 
 PATH = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/pods/*/rps"
 PARAMS = {"labelSelector": "app=web"}
@@ -128,6 +129,17 @@ async def test_a_request_that_the_adapter_does_not_answer_is_sent_to_kube_apiser
     assert await world.get() == b"kube-apiserver"
     assert world.failures == reported
     assert world.count("failed") == 1
+
+
+async def test_a_response_that_is_too_large_fails_alone_and_is_not_requested_again():
+    """kube-apiserver would forward the same one, and the metrics of everyone else can be read directly."""
+    world = World()
+    world.adapter.failure = BodyTooLarge("larger than 67108864 bytes")
+    with pytest.raises(BodyTooLarge):
+        await world.get()
+    assert world.api_server.requested == []
+    assert world.failures == []
+    assert world.count("answered") == 1
 
 
 def test_an_adapter_that_hangs_leaves_half_of_the_deadline_for_kube_apiserver():

@@ -12,6 +12,7 @@ from scaler.cluster.metrics.measurements import PODS_AT_ONCE_MAX
 from scaler.cluster.metrics.metrics_api import SERIES_BYTES_MAX
 from scaler.cluster.metrics.response_parts import PART_BYTES, UNDIVIDED_BYTES_MAX
 from tests.fakes.scaler import FakeKube
+from tests.traced_memory import traced_memory
 from tests.unit.scaler.cluster.metrics.test_measurements import (
     APP_CPU,
     CPU,
@@ -26,6 +27,7 @@ from tests.unit.scaler.cluster.metrics.test_measurements import (
     read,
     value,
 )
+from wire.process.response_budget import ResponseBudget
 
 USAGE = "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods"
 COUNT = 6_000
@@ -181,3 +183,78 @@ async def test_other_tasks_go_on_between_many_readings_of_one_response():
     few = await turns_during(measurements(kube).reads("shop", containers(1), PODS).read())
     many = await turns_during(measurements(kube).reads("shop", containers(30), PODS).read())
     assert many >= few + 30_000 / PODS_AT_ONCE_MAX - 1
+
+
+# Its values take 15 times as much in memory as in a response.
+SELECTOR = {"matchExpressions": [{"key": "x", "operator": "NotIn", "values": ["aa"] * 990}]}
+LABELS = {f"{number:x}": "" for number in range(1_000)}
+
+
+@pytest.mark.parametrize(
+    ("metric", "path", "item"),
+    [
+        pytest.param(
+            pods(),
+            f"{CUSTOM}/pods/*/rps",
+            lambda number: {**value(f"web-{number}", "1"), "metric": {"selector": SELECTOR}},
+            id="the selector of the request",
+        ),
+        pytest.param(
+            of_object("Service"),
+            f"{CUSTOM}/services/front/hits",
+            lambda _: {**value("front", "1"), "metric": {"selector": SELECTOR}},
+            id="the same of an object",
+        ),
+        pytest.param(
+            external(),
+            f"{EXTERNAL}/queue",
+            lambda number: {**series(number), "metricLabels": LABELS},
+            id="the labels of series",
+        ),
+        pytest.param(
+            CPU,
+            USAGE,
+            lambda number: {**usage(number), "metadata": {"name": f"w{number}", "labels": LABELS}},
+            id="the labels of pods",
+        ),
+    ],
+)
+async def test_what_the_items_of_a_response_repeat_does_not_take_many_times_its_size(
+    metric, path, item
+):
+    kube = kube_with()
+    kube.serve(path, {"metadata": {}, "items": [item(number) for number in range(600)]})
+    size_bytes = len(kube.answers[path])
+    assert size_bytes > 2_000_000
+    reads = measurements(kube).reads("shop", [metric], PODS)
+    with traced_memory() as traced:
+        await reads.read()
+        assert traced.peak_bytes < 1.5 * size_bytes
+        assert traced.kept_bytes < 0.3 * size_bytes
+
+
+async def test_a_response_counts_until_it_is_decoded():
+    budget = ResponseBudget(10_000, response_bytes_max=10_000_000, free_bytes=0)
+    kube = kube_of(COUNT)
+    used: list[int] = []
+
+    class Server:
+        """Counts what it reads."""
+
+        async def get(self, path: str, params: object = None, *, accept: str = "") -> bytes:
+            body = await kube.get(path)
+            with budget.claim() as claim:
+                await claim.grow(len(body))
+            return body
+
+    async def note() -> None:
+        while True:
+            used.append(budget.used_bytes)
+            await asyncio.sleep(0)
+
+    noting = asyncio.create_task(note())
+    await measurements(Server()).reads("shop", [external()], PODS).read()
+    noting.cancel()
+    size_bytes = len(kube.answers[f"{EXTERNAL}/queue"])
+    assert used.count(size_bytes) > size_bytes / PART_BYTES - 1
+    assert budget.used_bytes == 0
