@@ -1,16 +1,18 @@
 """Watches the pods, and finds those that a selector matches without scanning all of them."""
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 
 from scaler.algorithm.observed import Pod
 from scaler.cluster.compact_pods import PodCompactor
+from scaler.cluster.selector_index import VALUES_INDEXED_MAX, SelectorIndex
 from wire.api.labels import Operator, Selector
 from wire.kube.cache import WatchCache
 from wire.kube.object_reading import Part
 from wire.kube.requests import Watcher
 
-_EXACT = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
+_EQUALITY = (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
 # Of the selectors that are remembered, with tuples of their pods. An ordinary one takes less than 1 KB.
 SELECTORS_BYTES_MAX = 32 << 20
 
@@ -54,17 +56,11 @@ class WatchedPods:
         return self.index.matching(namespace, selector)
 
 
-def _label_of(namespace: str, selector: Selector) -> _Label:
-    for requirement in selector.requirements:
-        if requirement.operator in _EXACT:
-            return namespace, requirement.key, requirement.values[0]
-    return namespace, "", ""
-
-
 def _size_bytes(selector: Selector, matches: tuple[Pod, ...]) -> int:
     """About what one that is remembered takes, with the tuple of its pods, but without the pods."""
-    texts = sum(1 + len(each.values) for each in selector.requirements)
-    return 500 + 120 * texts + 8 * len(matches)
+    counts = [len(each.values) for each in selector.requirements]
+    places = max([1, *(count for count in counts if count <= VALUES_INDEXED_MAX)])
+    return 200 + 300 * places + 120 * (len(counts) + sum(counts)) + 8 * len(matches)
 
 
 class _SameLabels:
@@ -86,8 +82,8 @@ class PodIndex:
         self._groups: dict[str, dict[frozenset[tuple[str, str]], _SameLabels]] = {}
         self._by_label: dict[_Label, dict[int, _SameLabels]] = {}
         self._matches: dict[tuple[str, Selector], tuple[Pod, ...]] = {}
-        # The selectors of `_matches`, by a label that their pods have; by "" for those without such a label.
-        self._remembered: dict[_Label, set[Selector]] = {}
+        # The same, by namespace: what a pod may have changed.
+        self._remembered: dict[str, SelectorIndex[tuple[Pod, ...]]] = {}
 
     def change(self, old: Pod | None, new: Pod | None) -> None:
         """Replace `old` by `new`; None for a pod that did not exist before or no longer exists."""
@@ -106,7 +102,7 @@ class PodIndex:
             matches = self._found(namespace, selector)
             self._make_space(_size_bytes(selector, matches))
             self._matches[namespace, selector] = matches
-            self._remembered.setdefault(_label_of(namespace, selector), set()).add(selector)
+            self._remembered.setdefault(namespace, SelectorIndex()).put(selector, matches)
         return matches
 
     def _make_space(self, size_bytes: int) -> None:
@@ -128,27 +124,29 @@ class PodIndex:
     def _forget_matches(self, pod: Pod) -> None:
         """The pod has changed: what matches its labels is searched again."""
         namespace, labels = pod.metadata.namespace, pod.metadata.labels
-        for label in ((namespace, "", ""), *((namespace, *each) for each in labels.items())):
-            remembered = self._remembered.get(label)
-            if not remembered:
-                continue
-            for selector in [each for each in remembered if each.matches(labels)]:
-                matches = self._matches.pop((namespace, selector))
+        remembered = self._remembered.get(namespace)
+        if remembered is None:
+            return
+        for selector, matches in remembered.candidates(labels.items()).items():
+            if selector.matches(labels):
+                remembered.remove(selector)
+                del self._matches[namespace, selector]
                 self._selectors_bytes -= _size_bytes(selector, matches)
-                remembered.discard(selector)
-            if not remembered:
-                del self._remembered[label]
+        if not remembered:
+            del self._remembered[namespace]
 
     def _groups_to_search(self, namespace: str, selector: Selector) -> Iterable[_SameLabels]:
         """The smallest indexed set of groups that contains every match."""
         indexed = [
-            self._by_label.get((namespace, each.key, each.values[0]), {})
+            [self._by_label.get((namespace, each.key, value), {}) for value in set(each.values)]
             for each in selector.requirements
-            if each.operator in _EXACT
+            if each.operator in _EQUALITY
         ]
-        if indexed:
-            return min(indexed, key=len).values()
-        return self._groups.get(namespace, {}).values()
+        if not indexed:
+            return self._groups.get(namespace, {}).values()
+        smallest = min(indexed, key=lambda groups: sum(map(len, groups)))
+        # A group has one value of a label, so it is in one of them only.
+        return itertools.chain.from_iterable(each.values() for each in smallest)
 
     def _group(self, pod: Pod) -> _SameLabels:
         """The pod's group, which is made when there is none."""

@@ -3,20 +3,21 @@
 Upstream's check by pods: `hpasControllingPodsUnderSelector`, horizontal.go. `scaler.cluster.rivals` is the one by target.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
 
 from scaler.algorithm.observed import Pod
-from wire.api.labels import NOTHING, Operator, Selector
+from scaler.cluster.label_sets import LabelSets
+from scaler.cluster.selector_index import SelectorIndex
+from wire.api.labels import NOTHING, Selector
 
 # What is remembered of `controllers_of`: pods and names of autoscalers, 8 bytes each, 16 MiB in all.
 REMEMBERED_MAX: Final = 2**21
 
-_EXACT = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
-_Bucket = tuple[str, str, str]
-"""Namespace, and key and value of a label; both empty for selectors without an exact value."""
+# With more at once, the sets of thousands of labels would take much memory.
+LABELS_AT_ONCE: Final = 1_024
 
 
 class Selectors:
@@ -26,13 +27,16 @@ class Selectors:
     because such a decision is not kept.
     """
 
-    def __init__(self, *, remembered_max: int = REMEMBERED_MAX) -> None:
+    def __init__(
+        self, *, remembered_max: int = REMEMBERED_MAX, labels_at_once: int = LABELS_AT_ONCE
+    ) -> None:
         self._selectors: dict[str, Selector] = {}
         self._by_owner: set[str] = set()
-        # Equal selectors are matched only once.
-        self._buckets: dict[_Bucket, dict[Selector, set[str]]] = {}
+        # By namespace. Equal selectors are matched only once.
+        self._stored: dict[str, SelectorIndex[set[str]]] = {}
         self._remembered: dict[str, dict[tuple[Selector, str], _Controllers]] = {}
         self._remembered_max = remembered_max
+        self._labels_at_once = labels_at_once
         self._remembered_size = 0
         self.version = 0
         """Changes with every change that may change the result of `controllers_of`."""
@@ -59,22 +63,29 @@ class Selectors:
             self._by_owner.add(key)
         self.version += 1
         if not selector.matches_nothing:
-            bucket = self._buckets.setdefault(_bucket(key, selector), {})
-            bucket.setdefault(selector, set()).add(key)
+            stored = self._stored.setdefault(_namespace(key), SelectorIndex())
+            keys = stored.get(selector)
+            if keys is None:
+                stored.put(selector, {key})
+            else:
+                keys.add(key)
 
     def disappear(self, key: str) -> None:
         """The autoscaler was deleted."""
         selector = self._selectors.pop(key, NOTHING)
         self._by_owner.discard(key)
         self.version += 1
-        self._forget(_namespace(key))
-        place = _bucket(key, selector)
-        bucket = self._buckets.get(place, {})
-        bucket.get(selector, set()).discard(key)
-        if not bucket.get(selector):
-            bucket.pop(selector, None)
-        if not bucket:
-            self._buckets.pop(place, None)
+        namespace = _namespace(key)
+        self._forget(namespace)
+        stored = self._stored.get(namespace)
+        keys = None if stored is None else stored.get(selector)
+        if stored is None or keys is None:
+            return
+        keys.discard(key)
+        if not keys:
+            stored.remove(selector)
+        if not stored:
+            del self._stored[namespace]
 
     def controllers_of(
         self, namespace: str, selector: Selector, pods: tuple[Pod, ...], *, owned_for: str = ""
@@ -95,19 +106,22 @@ class Selectors:
         return found.keys
 
     def _matching_any(self, namespace: str, pods: Iterable[Pod]) -> set[str]:
+        found: set[str] = set()
+        stored = self._stored.get(namespace)
+        if stored is None:
+            return found
         # Pods of one template have the same labels: check them only once.
         different = {tuple(pod.metadata.labels.items()): pod.metadata.labels for pod in pods}
-        to_match: dict[_Bucket, list[Mapping[str, str]]] = {}
-        for labels in different.values():
-            for bucket in ((namespace, "", ""), *((namespace, *each) for each in labels.items())):
-                if bucket in self._buckets:
-                    to_match.setdefault(bucket, []).append(labels)
-        found: set[str] = set()
-        for bucket, labels_of_pods in to_match.items():
-            for selector, keys in self._buckets[bucket].items():
-                # The first match decides.
-                if any(map(selector.matches, labels_of_pods)):
-                    found.update(keys)
+        left = stored.candidates(set().union(*different))
+        all_labels = list(different.values())
+        for begin in range(0, len(all_labels), self._labels_at_once):
+            label_sets = LabelSets(all_labels[begin : begin + self._labels_at_once])
+            matching = [each for each in left if label_sets.any_match(each)]
+            # The first match decides.
+            for each in matching:
+                found.update(left.pop(each))
+            if not left:
+                break
         return found
 
     def _remember(
@@ -145,11 +159,3 @@ class _Controllers(msgspec.Struct, frozen=True):
 
 def _namespace(key: str) -> str:
     return key.partition("/")[0]
-
-
-def _bucket(key: str, selector: Selector) -> _Bucket:
-    namespace = _namespace(key)
-    for requirement in selector.requirements:
-        if requirement.operator in _EXACT:
-            return namespace, requirement.key, requirement.values[0]
-    return namespace, "", ""

@@ -3,6 +3,7 @@
 Behaviour as compiled for amd64, where the HPA controller mostly runs.
 """
 
+import re
 from typing import Final
 
 INT64_MAX: Final = 2**63 - 1
@@ -12,6 +13,14 @@ INT64_MIN: Final = -(2**63)
 def fits_int64(number: int) -> bool:
     """True when Go can hold the number in an int64."""
     return INT64_MIN <= number <= INT64_MAX
+
+
+def parse_int64(text: str) -> int | None:
+    """What Go's ParseInt reads as an int64; None for what it does not."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,4000}", text):
+        return None
+    number = int(text)
+    return number if fits_int64(number) else None
 
 
 def wrap(number: int, *, bits: int) -> int:

@@ -5,6 +5,7 @@ messages, because users see them in conditions and API responses.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
@@ -12,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from wire.api.int64 import fits_int64
+from wire.api.int64 import parse_int64
 from wire.api.label_syntax import (
     LABEL_KEY,
     LABEL_NAME,
@@ -49,12 +50,14 @@ _DOES_NOT_EXIST: Final = Operator.DOES_NOT_EXIST
 _EQUALITY: Final = (_EQUALS, _DOUBLE_EQUALS, _NOT_EQUALS)
 _SETS: Final = (_IN, _NOT_IN)
 _PRESENCE: Final = (_EXISTS, _DOES_NOT_EXIST)
+# More of them are searched faster by their order than one after the other.
+_FEW: Final = 16
 _UNCHANGED: Final = (_EQUALS, _EXISTS, _DOES_NOT_EXIST)
 _ORDER: Final = (Operator.GREATER_THAN, Operator.LESS_THAN)
 
 
 class Requirement(msgspec.Struct, frozen=True):
-    """One condition on one label. Made by `requirement`, which checks it."""
+    """One condition on one label. Made by `requirement`, which checks it, and sorts the values of a set."""
 
     key: str
     operator: Operator
@@ -65,19 +68,23 @@ class Requirement(msgspec.Struct, frozen=True):
         value = labels.get(self.key)
         operator = self.operator
         # Called for every pod: comparing identities is several times faster than `match` or a set of enums.
-        if operator is _EQUALS or operator is _IN or operator is _DOUBLE_EQUALS:
+        if operator is _EQUALS or operator is _DOUBLE_EQUALS:
             return value is not None and value in self.values
+        if operator is _IN:
+            return value is not None and _is_among(self.values, value)
         if operator is _EXISTS:
             return value is not None
         if operator is _DOES_NOT_EXIST:
             return value is None
-        if operator is _NOT_EQUALS or operator is _NOT_IN:
+        if operator is _NOT_EQUALS:
             return value is None or value not in self.values
+        if operator is _NOT_IN:
+            return value is None or not _is_among(self.values, value)
         return self._is_beyond(value)
 
     def _is_beyond(self, value: str | None) -> bool:
-        found = _integer(value) if value is not None else None
-        limit = _integer(self.values[0])
+        found = parse_int64(value) if value is not None else None
+        limit = parse_int64(self.values[0])
         if found is None or limit is None:
             return False
         return found > limit if self.operator is Operator.GREATER_THAN else found < limit
@@ -97,6 +104,14 @@ class Requirement(msgspec.Struct, frozen=True):
                 return self.key
             case Operator.DOES_NOT_EXIST:
                 return f"!{self.key}"
+
+
+def _is_among(values: tuple[str, ...], value: str) -> bool:
+    """Whether it is one of the sorted values. A set would find it as fast, and take more memory than the values."""
+    if len(values) <= _FEW:
+        return value in values
+    position = bisect_left(values, value)
+    return position < len(values) and values[position] == value
 
 
 class Selector(msgspec.Struct, frozen=True):
@@ -169,7 +184,7 @@ def requirement(key: str, operator: Operator, values: tuple[str, ...] = ()) -> R
     if problems:
         distinct = list(dict.fromkeys(problems))
         raise ValueError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
-    return Requirement(key, operator, values)
+    return Requirement(key, operator, tuple(sorted(values)) if operator in _SETS else values)
 
 
 def from_label_selector(selector: LabelSelector | None) -> Selector:
@@ -231,14 +246,6 @@ def _sorted(requirements: list[Requirement]) -> Selector:
     return Selector(tuple(sorted(requirements, key=lambda each: each.key)))
 
 
-def _integer(text: str) -> int | None:
-    """What Go's ParseInt reads as an int64."""
-    if not re.fullmatch(r"[+-]?[0-9]{1,4000}", text):
-        return None
-    number = int(text)
-    return number if fits_int64(number) else None
-
-
 def _invalid(value: str, problem: str) -> str:
     return f"Invalid value: {go_quote(value)}: {problem}"
 
@@ -269,7 +276,7 @@ def _order_problems(shown: str, values: tuple[str, ...]) -> list[str]:
         problem = "for 'Gt', 'Lt' operators, exactly one value is required"
         problems.append(f"values: Invalid value: {shown}: {problem}")
     for index, value in enumerate(values):
-        if _integer(value) is None:
+        if parse_int64(value) is None:
             problem = "for 'Gt', 'Lt' operators, the value must be an integer"
             problems.append(f"values[{index}]: {_invalid(value, problem)}")
     return problems

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from scaler.algorithm.observed import Pod, PodMetadata
 from scaler.cluster.pods import PodIndex
-from wire.api.labels import parse
+from wire.api.labels import from_label_selector, parse
+from wire.api.meta import LabelSelector, LabelSelectorRequirement
 
 
 def pod(name: str, namespace: str = "shop", **labels: str) -> Pod:
@@ -56,7 +57,7 @@ pods = st.builds(
     st.dictionaries(st.sampled_from(["app", "tier"]), st.sampled_from(["x", "y"])),
 )
 selectors = st.sampled_from(
-    ["app=x", "tier=y,app=x", "app!=x", "tier in (x,y)", "app", "!tier", ""]
+    ["app=x", "tier=y,app=x", "app!=x", "tier in (x,y)", "tier in (x,y),app=x", "app", "!tier", ""]
 )
 
 
@@ -75,6 +76,66 @@ def test_it_agrees_with_a_scan_of_every_pod(changes, selector):
             if parse(selector).matches(found.metadata.labels)
         ]
         assert list(index.matching("shop", parse(selector))) == wanted
+
+
+@given(st.lists(st.tuples(pods, st.booleans()), max_size=20), st.lists(selectors, max_size=4))
+def test_what_is_remembered_of_several_selectors_agrees_with_a_scan(changes, texts):
+    index = PodIndex()
+    there: dict[str, Pod] = {}
+    for each, remains in changes:
+        index.change(there.pop(each.metadata.name, None), each if remains else None)
+        if remains:
+            there[each.metadata.name] = each
+        for selector in map(parse, texts):
+            wanted = {name for name, one in there.items() if selector.matches(one.metadata.labels)}
+            assert {one.metadata.name for one in index.matching("shop", selector)} == wanted
+
+
+def test_a_value_that_is_written_twice_finds_its_pods_once():
+    index = PodIndex()
+    index.change(None, pod("a", app="web"))
+    twice = LabelSelectorRequirement(key="app", operator="In", values=["web", "web"])
+    selector = from_label_selector(LabelSelector(match_expressions=[twice]))
+    assert len(index.matching("shop", selector)) == 1
+
+
+class CountedLabels(dict[str, str]):
+    """They count how often one of them is looked up."""
+
+    lookups = 0
+
+    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
+        self.lookups += 1
+        return super().get(key, default)
+
+
+def counted(name: str, **labels: str) -> tuple[Pod, CountedLabels]:
+    counting = CountedLabels(labels)
+    return Pod(metadata=PodMetadata(name=name, namespace="shop", labels=counting)), counting
+
+
+@pytest.mark.parametrize(
+    "text", ["app=web{0}", "app in (web{0},api{0})", "app in (web{0}),tier=x", "tier=x,app=web{0}"]
+)
+def test_a_pod_is_compared_with_few_of_many_selectors(text):
+    index = PodIndex()
+    for number in range(500):
+        assert not index.matching("shop", parse(text.format(number)))
+    changed, lookups = counted("a", app="web7", tier="x")
+    index.change(None, changed)
+    assert lookups.lookups <= 4
+    assert index.matching("shop", parse(text.format(7))) == (changed,)
+
+
+def test_of_many_pods_only_those_with_one_of_the_values_are_compared_with_a_selector():
+    index = PodIndex()
+    all_lookups = []
+    for number in range(500):
+        each, lookups = counted(f"p{number}", app=f"web{number}")
+        index.change(None, each)
+        all_lookups.append(lookups)
+    assert len(index.matching("shop", parse("app in (web7,web9,other)"))) == 2
+    assert sum(each.lookups for each in all_lookups) == 2
 
 
 def test_the_matches_of_a_selector_are_the_same_object_until_one_of_its_pods_changes():

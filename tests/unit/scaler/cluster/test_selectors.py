@@ -1,16 +1,21 @@
 """Which autoscalers control the pods of a selector."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scaler.algorithm.observed import Pod
 from scaler.cluster.selectors import Selectors
-from wire.api.labels import parse
+from tests.unit.wire.api import test_labels
+from wire.api.labels import NOTHING, Selector, parse
 from wire.api.meta import ObjectMeta
 
 WEB = Pod(
     metadata=ObjectMeta(name="web-1", namespace="shop", labels={"app": "web", "tier": "front"})
 )
 APP = parse("app=web")
+MANY_VALUES = ",".join(f"y{number}" for number in range(200))
+MANY_REQUIREMENTS = ",".join(f"app!=y{number}" for number in range(100))
 
 
 def selectors(**stored: str) -> Selectors:
@@ -133,6 +138,64 @@ def test_each_selector_is_not_matched_with_each_pod(by_owner):
     controllers = found.controllers_of("shop", APP, pods, owned_for=owned_for)
     assert sum(each.metadata.labels.lookups for each in pods) <= 3 * len(pods)
     assert controllers == (names[:1] if by_owner else names)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "app in (x{0},y{0})",
+        f"app in (x{{0}},{MANY_VALUES})",
+        f"pod in (999,x{{0}},{MANY_VALUES})",
+        "app=web,tier=x{0}",
+        "app=web,x{0}",
+        "!app,!x{0}",
+        "app notin (web,x{0})",
+        "pod>{0}000",
+        f"app=web,{MANY_REQUIREMENTS},x{{0}}",
+    ],
+)
+def test_other_selectors_are_not_compared_with_each_pod(other):
+    """A user who may create autoscalers decides how many there are, and what they require."""
+    found, pods = selectors(a="app=web"), pods_of_a_stateful_set(1_000)
+    for number in range(1, 200):
+        found.appear(f"shop/b{number}")
+        found.store(f"shop/b{number}", parse(other.format(number)))
+    controllers = found.controllers_of("shop", APP, pods)
+    assert sum(each.metadata.labels.lookups for each in pods) <= 3 * len(pods)
+    assert len(controllers) == (200 if "999" in other else 1)
+
+
+@given(
+    st.lists(test_labels.selectors | st.just(NOTHING), max_size=6),
+    st.lists(st.tuples(st.integers(0, 5), test_labels.selectors | st.none()), max_size=4),
+    st.lists(test_labels.label_sets, max_size=6),
+    st.integers(1, 3),
+)
+def test_they_are_those_whose_selectors_match_one_of_the_pods(stored, changes, labels, at_once):
+    """However they have changed, and however many labels of pods are compared at once."""
+    found, current = Selectors(labels_at_once=at_once), dict[str, Selector]()
+    for number, selector in [*enumerate(stored), *changes]:
+        key = f"shop/{number}"
+        if selector is None:
+            found.disappear(key)
+            current.pop(key, None)
+        else:
+            found.appear(key)
+            found.store(key, selector)
+            current[key] = selector
+    pods = tuple(
+        Pod(metadata=ObjectMeta(name=f"p{number}", labels=each))
+        for number, each in enumerate(labels)
+    )
+    wanted = sorted(key for key, each in current.items() if any(map(each.matches, labels)))
+    assert found.controllers_of("shop", APP, pods) == tuple(wanted)
+
+
+def test_nothing_is_kept_of_autoscalers_that_are_deleted():
+    found = selectors(a="app=web", b="app=web,tier=x", c="app")
+    for name in "abc":
+        found.disappear(f"shop/{name}")
+    assert (found._selectors, found._stored) == ({}, {})
 
 
 def test_what_controls_the_pods_of_a_selector_is_found_once_until_something_changes():

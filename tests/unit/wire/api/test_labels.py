@@ -52,6 +52,22 @@ def test_a_requirement_and_its_opposite_never_agree(requirement, label_set):
         assert requirement.matches(label_set) != opposite.matches(label_set)
 
 
+@pytest.mark.parametrize("count", [1, 16, 17, 250])
+def test_a_set_has_all_its_values_in_whatever_order_they_were_written(count):
+    written = [f"v{number * 7 % 251}" for number in range(count)]
+    expressions = [
+        LabelSelectorRequirement(key="app", operator=operator, values=written)
+        for operator in ("In", "NotIn")
+    ]
+    within, outside = (
+        labels.from_label_selector(LabelSelector(match_expressions=[each])) for each in expressions
+    )
+    assert [within.matches({"app": value}) for value in written] == [True] * count
+    assert [outside.matches({"app": value}) for value in written] == [False] * count
+    for other in ({"app": "v"}, {"app": "v999"}, {"app": ""}, {"app": "w"}, {}):
+        assert (within.matches(other), outside.matches(other)) == (False, True)
+
+
 @quick
 @given(selectors, label_sets)
 def test_a_selector_matches_when_each_of_its_requirements_does(selector, label_set):
