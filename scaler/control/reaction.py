@@ -13,11 +13,13 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from scaler.cluster.work import Work
 from wire.process.crashes import Crashes
 
-# The part of the CPU time that these decisions may take: with very many changes some autoscalers are left to their period.
+# The part of the time that these decisions may take, and the decoding before: with very many changes some autoscalers are left to
+# their period.
 BUSY_RATIO: Final = 0.25
-# How long decisions may follow each other before everything else gets its turn.
+# How long they may follow each other before everything else gets its turn.
 SLICE_SECONDS: Final = 0.005
 
 # What may crash, as the log names it.
@@ -54,7 +56,7 @@ class Reaction:
         # In the order of their changes; a path that changes again keeps its place.
         self._changed: OrderedDict[str, None] = OrderedDict()
         self._has_changes = asyncio.Event()
-        # Since the last pause. Only the decisions count, not the time in which other tasks had their turn.
+        # Since the last pause. Only decoding and decisions count, not the time in which other tasks had their turn.
         self._busy_seconds = 0.0
 
     def changed(self, path: str) -> None:
@@ -73,14 +75,22 @@ class Reaction:
                 await self._sleep(0)
 
     async def _react(self, path: str) -> None:
-        for key in await self._keys(path):
+        work = Work(self._monotonic)
+        for key in await work.of(self._keys(path)):
             began_at_seconds = self._monotonic()
             self._decide(key)
-            self._busy_seconds += self._monotonic() - began_at_seconds
-            if self._busy_seconds > SLICE_SECONDS:
-                pause_seconds = self._busy_seconds * (1 / BUSY_RATIO - 1)
-                self._busy_seconds = 0.0
-                await self._sleep(pause_seconds)
+            work.add_step(began_at_seconds)
+            await self._leave_time(work)
+        await self._leave_time(work)
+
+    async def _leave_time(self, work: Work) -> None:
+        """Pause after a slice of work, for as long as everything else is to have its turn."""
+        self._busy_seconds += work.seconds
+        work.seconds = 0.0
+        if self._busy_seconds > SLICE_SECONDS:
+            pause_seconds = self._busy_seconds * (1 / BUSY_RATIO - 1)
+            self._busy_seconds = 0.0
+            await self._sleep(pause_seconds)
 
     async def _keys(self, path: str) -> tuple[str, ...]:
         try:

@@ -106,6 +106,41 @@ async def test_the_time_in_which_the_process_is_suspended_hardly_counts(clock):
     assert work.seconds == STEP_SECONDS_MAX
 
 
+async def test_a_step_that_works_for_long_counts_as_long_as_it_worked(clock):
+    async def reconcile() -> None:
+        clock.use(2.6)
+
+    work = Work(clock, thread_time=clock)
+    await work.of(reconcile())
+    assert work.seconds == 2.6
+
+
+async def test_a_step_that_is_suspended_and_works_for_long_counts_without_the_suspension(clock):
+    worked = Clock()
+
+    async def reconcile() -> None:
+        clock.use(600)
+        worked.use(2.6)
+
+    worked.use(1_000)
+    work = Work(clock, thread_time=worked)
+    await work.of(reconcile())
+    assert work.seconds == pytest.approx(2.6)
+
+
+async def test_what_others_have_worked_before_makes_a_long_step_no_longer(clock):
+    worked = Clock()
+
+    async def reconcile() -> None:
+        worked.use(10)
+        await asyncio.sleep(0)
+        clock.use(2.6)
+
+    work = Work(clock, thread_time=worked)
+    await work.of(reconcile())
+    assert work.seconds == pytest.approx(2.6)
+
+
 async def test_a_deadline_within_it_ends_only_what_it_is_for(clock):
     async def reconcile() -> str:
         try:

@@ -6,21 +6,23 @@ import math
 import pytest
 
 from scaler.cluster.telemetry import Telemetry
+from scaler.cluster.work import STEP_SECONDS_MAX, counted
 from scaler.control.reaction import BUSY_RATIO, Reaction
 from tests.fakes import virtual_time
 from wire.process.crashes import Crashes
 
 
 class World:
-    """Autoscalers by path, and whether each of them would scale. A decision takes `decision_seconds`.
+    """Autoscalers by path, and whether each of them would scale. A decision takes `decision_seconds`, a response to decode
+    `decoding_seconds`.
 
     `limited`: until when the limit of a period holds an autoscaler back.
     """
 
-    def __init__(self, followers, rescaling=(), decision_seconds=0.0):
+    def __init__(self, followers, rescaling=(), decision_seconds=0.0, decoding_seconds=0.0):
         self.followers, self.rescaling = followers, set(rescaling)
         self.limited = {}
-        self.decision_seconds = decision_seconds
+        self.decision_seconds, self.decoding_seconds = decision_seconds, decoding_seconds
         self.telemetry = Telemetry()
         self.decided, self.forward, self.seconds = [], [], 0.0
         self.reaction = Reaction(
@@ -37,7 +39,12 @@ class World:
         return self.telemetry.registry.get_sample_value("loadline_scaler_crashes_total")
 
     async def followers_of(self, path):
+        await asyncio.create_task(counted(self.decode()))
         return self.followers.get(path, ())
+
+    async def decode(self):
+        await asyncio.sleep(0)
+        self.seconds += self.decoding_seconds
 
     def rescale_due(self, key):
         self.seconds += self.decision_seconds
@@ -100,6 +107,20 @@ def test_decisions_on_many_metrics_leave_as_much_time_as_those_on_one():
     world.react(*paths)
     assert len(world.decided) == 1000
     assert 1000 * 0.004 / world.seconds == pytest.approx(BUSY_RATIO, rel=0.02)
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_the_decoding_of_responses_leaves_as_much_time_as_decisions(is_followed):
+    paths = {f"/{number}": (f"ns/{number}",) if is_followed else () for number in range(1000)}
+    world = World(paths, decoding_seconds=0.004)
+    world.react(*paths)
+    assert 1000 * 0.004 / world.seconds == pytest.approx(BUSY_RATIO, rel=0.02)
+
+
+def test_it_does_not_pause_for_as_long_as_the_process_was_suspended():
+    world = World({"/a": ("ns/1",)}, decision_seconds=600.0)
+    world.react("/a")
+    assert world.slept_seconds <= STEP_SECONDS_MAX / BUSY_RATIO
 
 
 class CrashingWorld(World):
