@@ -23,7 +23,7 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from msgspec import inspect
 
-from wire.api.readable_json import readable
+from wire.api.readable_json import shallow, with_whole_characters
 
 T = TypeVar("T")
 
@@ -45,8 +45,13 @@ def decode(body: bytes | msgspec.Raw, as_type: type[T]) -> T:
         raise
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
+    whole = with_whole_characters(bytes(body))
     try:
-        return _decoded(readable(bytes(body)), as_type)
+        return _decoded(whole, as_type)
+    except (UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return _decoded(shallow(whole), as_type)
     except (UnicodeDecodeError, RecursionError) as error:
         raise msgspec.DecodeError(str(error)) from error
 

@@ -33,18 +33,14 @@ _TO_BRACKET: Final = re.compile(
     rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+"?)*+([\[\]{}]|\Z)', re.DOTALL
 )
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+# And a backslash that is escaped, as it begins no other escape. Large documents have very many escapes.
 _ESCAPE: Final = re.compile(
-    rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>u[dD][89a-fA-F]..)|.)", re.DOTALL
+    rb"\\(?:u[dD](?:[89abAB]..\\u[dD][c-fC-F]..|(?P<half>[89a-fA-F]..))|\\)", re.DOTALL
 )
 
 
-def readable(body: bytes, *, levels_max: int = LEVELS_MAX) -> bytes:
-    """The document in that form. What is not JSON may become anything that is not JSON either, or JSON."""
-    return _shallow(with_whole_characters(body), levels_max)
-
-
 def with_whole_characters(body: bytes) -> bytes:
-    """The document with U+FFFD as in that form, on any level."""
+    """The document with U+FFFD as in that form, on any level. What is not JSON may become anything that is not JSON either, or JSON."""
     text = body.decode("utf-8", _REPLACED_BYTES).encode()
     return _ESCAPE.sub(_with_whole_pairs, text) if _SURROGATE.search(text) else text
 
@@ -53,8 +49,8 @@ def _with_whole_pairs(escape: re.Match[bytes]) -> bytes:
     return rb"\ufffd" if escape["half"] else escape[0]
 
 
-def _shallow(body: bytes, levels_max: int) -> bytes:
-    """A value that is nested deeper is `null`. Without recursion, as nothing limits the levels."""
+def shallow(body: bytes, *, levels_max: int = LEVELS_MAX) -> bytes:
+    """The document with `null` as in that form. It takes much longer than the other. Without recursion, as nothing limits the levels."""
     kept: list[bytes] = []
     level = begin = 0
     for match in _TO_BRACKET.finditer(body):

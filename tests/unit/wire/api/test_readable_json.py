@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.api import kube_json
-from wire.api.readable_json import LEVELS_MAX, readable
+from wire.api import kube_json, readable_json
+from wire.api.readable_json import LEVELS_MAX
 
 # What kube-apiserver accepts: `maxNestingDepth` of Go's encoding/json.
 GO_LEVELS_MAX = 10_000
@@ -68,11 +68,28 @@ def test_half_a_surrogate_pair_is_replaced_as_by_encoding_json(text, means):
     assert kube_json.decode(body, Read).name == means
 
 
+@pytest.mark.parametrize("text", [rb"\ud800", b"\xff"])
+def test_a_text_that_is_replaced_changes_nothing_else(text):
+    """What is nested is left alone: to look for it takes most of the time for a large page of a LIST."""
+    deep = nested(LEVELS_MAX + 10)
+    read = kube_json.decode(b'{"raw":%s,"name":"%s"}' % (deep, text), Read)
+    assert (bytes(read.raw), read.name) == (deep, "\ufffd")
+
+
 def test_bytes_that_are_not_utf_8_are_replaced_as_by_encoding_json():
     assert kube_json.decode(b'{"name":"a\xff\xfeb"}', Read).name == "a\ufffd\ufffdb"
 
 
-@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"name":"a","raw":' + b"[" * 100_000, b"]" * 9])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000,
+        b'{"name":"a","raw":' + b"[" * 100_000,
+        b"]" * 9,
+        b'{"name":"\\ud8\xf0\x9f"}',
+    ],
+    ids=["open", "open within", "closed", "broken escape"],
+)
 def test_what_is_not_json_stays_a_decode_error(body):
     with pytest.raises(msgspec.DecodeError):
         kube_json.decode(body, Read)
@@ -99,4 +116,6 @@ def shallow(value: Any, levels_max: int) -> Any:
 @given(DOCUMENTS, st.integers(1, 4), st.booleans(), st.sampled_from([None, 2]))
 def test_only_what_is_nested_deeper_is_left_out(document, levels_max, ascii_only, indent):
     body = json.dumps(document, ensure_ascii=ascii_only, indent=indent).encode()
-    assert json.loads(readable(body, levels_max=levels_max)) == shallow(document, levels_max)
+    assert json.loads(readable_json.shallow(body, levels_max=levels_max)) == shallow(
+        document, levels_max
+    )
