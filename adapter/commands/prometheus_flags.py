@@ -7,7 +7,13 @@ import msgspec
 from adapter.model import Backend
 from adapter.runtime.server_settings import PrometheusSettings
 from wire.process.command_line.parsing import FlagParser
-from wire.prometheus.access_flags import add_credential_flags, check_access, prometheus_options
+from wire.prometheus.access_flags import (
+    add_credential_flags,
+    check_access,
+    checked,
+    prometheus_options,
+)
+from wire.prometheus.headers import SET_BY_THE_CLIENT
 
 
 def add_prometheus_flags(parser: FlagParser, *, default_url: str = "https://localhost") -> None:
@@ -60,6 +66,15 @@ def prometheus_settings(parser: FlagParser, given: argparse.Namespace) -> Promet
     )
 
 
+def ignored_headers(given: argparse.Namespace) -> tuple[str, ...]:
+    """One sentence for each given header that is not sent."""
+    return tuple(
+        f"--prometheus-header={name} is ignored: the client sets it for each request, Host from --prometheus-url"
+        for name, _ in given.prometheus_header
+        if name.lower() in SET_BY_THE_CLIENT
+    )
+
+
 def _backend(parser: FlagParser, given: argparse.Namespace) -> Backend:
     try:
         check_access(given)
@@ -77,7 +92,7 @@ def _backend(parser: FlagParser, given: argparse.Namespace) -> Backend:
 def _header(text: str) -> tuple[str, str]:
     """A header without `=` has no value, as in prometheus-adapter."""
     name, _, value = text.partition("=")
-    return name, value
+    return checked(name, value)
 
 
 def _count(text: str) -> int:

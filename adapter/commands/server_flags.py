@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from adapter.commands.certificate_flags import add_certificate_flags, certificate_options
-from adapter.commands.prometheus_flags import add_prometheus_flags, prometheus_settings
+from adapter.commands.prometheus_flags import (
+    add_prometheus_flags,
+    ignored_headers,
+    prometheus_settings,
+)
 from adapter.fetch.catalog import Times
 from adapter.model import Freshness
 from adapter.runtime.server_settings import AdapterSettings
@@ -48,7 +52,12 @@ def parse(arguments: Sequence[str]) -> AdapterSettings:
         wide_queries=given.wide_queries,
         config_poll_seconds=given.config_poll_interval,
         logging=LoggingOptions(format=given.logging_format, verbosity=given.verbosity),
-        ignored=(*ignored_flags(given, IGNORED), *serving.ignored, *_ignored_words(words)),
+        ignored=(
+            *ignored_flags(given, IGNORED),
+            *ignored_headers(given),
+            *serving.ignored,
+            *_ignored_words(words),
+        ),
         serving=serving,
         managed_certificate=certificate_options(parser, given),
     )

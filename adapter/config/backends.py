@@ -2,11 +2,12 @@
 
 from pathlib import Path
 from typing import Literal, cast
-from urllib.parse import urlsplit
 
 from adapter.config.document import Block
 from adapter.config.problems import ProblemCode
 from adapter.model import DEFAULT_BACKEND, Backend, BackendRef
+from wire.prometheus.access import PrometheusURL
+from wire.prometheus.headers import SET_BY_THE_CLIENT, check_header
 
 
 def read_backends(top: Block) -> tuple[Backend, ...]:
@@ -70,19 +71,39 @@ def _read_backend(block: Block) -> Backend:
 def _url(block: Block) -> str:
     fix = "Write it as http://HOST:9090 or https://HOST/PATH."
     url = block.required_text("url", fix)
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        usable = False
-    if url and not usable:
-        block.error(ProblemCode.INVALID_URL, "url", "this is not a URL of a Prometheus", fix)
+    problem = _url_problem(url)
+    if url and problem:
+        block.error(
+            ProblemCode.INVALID_URL, "url", f"this is not a URL of a Prometheus: {problem}", fix
+        )
     return url
+
+
+def _url_problem(url: str) -> str:
+    try:
+        return "a Unix socket cannot be used here" if PrometheusURL.of(url).socket else ""
+    except ValueError as error:
+        return str(error)
 
 
 def _headers(block: Block) -> tuple[tuple[str, str], ...]:
     headers = block.block("headers")
-    return tuple((name, headers.text(name)) for name in headers.names())
+    found = tuple((name, headers.text(name)) for name in headers.names())
+    for name, value in found:
+        try:
+            check_header(name, value)
+        except ValueError as error:
+            block.error(
+                ProblemCode.INVALID_VALUE, "headers", str(error), "Write it as NAME: VALUE."
+            )
+        if name.lower() in SET_BY_THE_CLIENT:
+            headers.warning(
+                ProblemCode.NO_EFFECT,
+                name,
+                f"`{name}` has no effect: the client sets it for each request",
+                "Delete it.",
+            )
+    return found
 
 
 def _check_credentials(block: Block, backend: Backend) -> None:

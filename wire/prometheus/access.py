@@ -6,11 +6,13 @@ Every file is checked for every request, so that a rotated token, CA or certific
 
 import base64
 import functools
+import posixpath
+import re
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Protocol
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, unquote, unquote_to_bytes, urlsplit, urlunsplit
 
 import msgspec
 
@@ -21,6 +23,11 @@ from wire.prometheus.options import PrometheusOptions
 
 UNIX_SCHEME: Final = "http+unix"
 """`http+unix://%2Frun%2Fprometheus.sock/prefix`: HTTP over a Unix socket, which a port-forward of the plugin is."""
+
+
+_SCHEMES: Final = ("http", "https", UNIX_SCHEME)
+_CONTROL_CHARACTER: Final = re.compile(r"[\x00-\x1f\x7f]")
+_BARE_PERCENT_SIGN: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 def unix_url(socket: Path, path: str = "") -> str:
@@ -49,17 +56,14 @@ class PrometheusURL(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, url: str) -> "PrometheusURL":
-        """Split a URL; raises `ValueError` that says the fix."""
-        parts = urlsplit(url)
-        if parts.scheme == UNIX_SCHEME and parts.netloc:
-            base = urlunsplit((*parts[:2], parts.path.rstrip("/"), "", ""))
+        """Split a URL; raises `ValueError` that says what it has or needs, and does not quote it."""
+        parts = _split(url)
+        path = _sent_path(parts.path)
+        if parts.scheme == UNIX_SCHEME:
+            base = urlunsplit((*parts[:2], path, "", ""))
             return cls(base=base, parameters=parts.query, socket=unquote(parts.netloc))
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(
-                "the URL of Prometheus must look like http://host:9090 or https://host/path"
-            )
         userinfo, _, host = parts.netloc.rpartition("@")
-        base = urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+        base = urlunsplit((parts.scheme, host, path, "", ""))
         user, _, password = userinfo.partition(":")
         return cls(
             base=base,
@@ -67,6 +71,34 @@ class PrometheusURL(msgspec.Struct, frozen=True):
             user=unquote(user),
             password=unquote(password),
         )
+
+
+def _split(url: str) -> SplitResult:
+    if _CONTROL_CHARACTER.search(url):
+        raise ValueError("it has a line break or another control character: remove it")
+    try:
+        parts = urlsplit(url)
+        has_host = bool(parts.netloc if parts.scheme == UNIX_SCHEME else parts.hostname)
+    except ValueError:
+        # The cause would quote a part of the URL.
+        has_host = False
+    if url.startswith(" ") or not has_host or parts.scheme not in _SCHEMES:
+        raise ValueError("it must look like http://host:9090 or https://host/path")
+    try:
+        _ = parts.port
+    except ValueError:
+        raise ValueError("its port must be a number up to 65535, as in http://host:9090") from None
+    return parts
+
+
+def _sent_path(path: str) -> str:
+    """As Go's url.Parse, path.Join and URL.EscapedPath make it of a path, before the one of an endpoint."""
+    if _BARE_PERCENT_SIGN.search(path):
+        raise ValueError(
+            "its path has a percent sign that is not followed by two hexadecimal digits: write %25 for a percent sign"
+        )
+    cleaned = posixpath.normpath(b"/" + unquote_to_bytes(path).lstrip(b"/"))
+    return quote(cleaned.rstrip(b"/"), safe="$&+,/:;=@")
 
 
 class Route(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from wire.process.command_line.parsing import FlagSet
 from wire.prometheus.access import PrometheusURL
+from wire.prometheus.headers import check_header
 from wire.prometheus.options import PrometheusOptions
 
 _REREAD = "re-read when it changes"
@@ -23,6 +24,15 @@ def header(text: str) -> tuple[str, str]:
     if not name or not equals:
         # The text may be a secret.
         raise argparse.ArgumentTypeError("a header is not of the form NAME=VALUE")
+    return checked(name, value)
+
+
+def checked(name: str, value: str) -> tuple[str, str]:
+    """A header that can be sent."""
+    try:
+        check_header(name, value)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     return name, value
 
 

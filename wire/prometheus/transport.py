@@ -18,6 +18,7 @@ from wire.process.connection_errors import in_words
 from wire.process.connection_pool import ConnectionPool
 from wire.process.single_attempt import ClosedBeforeResponse, single_attempt
 from wire.prometheus.access import Credentials, PrometheusURL
+from wire.prometheus.headers import request_headers
 from wire.prometheus.responses import decode_refusal
 
 PIECE_BYTES = 128 * 1024
@@ -160,17 +161,13 @@ class Transport:
     ) -> None:
         in_url = [self._address.parameters] if self._address.parameters else []
         credentials = await self._credentials.headers()
-        headers = _with_credentials(self._headers, credentials)
         tls = self._credentials.tls()
         route = self._credentials.route()
         # Another server must not receive what is for this one.
-        has_secrets = bool(headers or in_url) or self._credentials.has_client_certificate
-        headers.append(("Accept-Encoding", "gzip" if compressed else "identity"))
-        body = None
-        if posted:
-            body = encoded.encode()
-            headers.append(("Content-Type", "application/x-www-form-urlencoded"))
-        else:
+        has_secrets = (
+            bool(self._headers or credentials or in_url) or self._credentials.has_client_certificate
+        )
+        if not posted:
             in_url.append(encoded)
         url = URL(f"{self._address.requested}{path}?{'&'.join(in_url)}", encoded=True)
         async with (
@@ -178,8 +175,10 @@ class Transport:
             session.request(
                 "POST" if posted else "GET",
                 url,
-                data=body,
-                headers=headers,
+                data=encoded.encode() if posted else None,
+                headers=request_headers(
+                    self._headers, credentials, is_form=posted, compressed=compressed
+                ),
                 ssl=tls,
                 server_hostname=route.server_hostname,
                 proxy=route.proxy,
@@ -244,20 +243,6 @@ class Transport:
         elif code == HTTPStatus.NOT_FOUND:
             cause += ": check the path in --prometheus-url"
         return NoAnswer(cause, retryable=retryable)
-
-
-def _with_credentials(
-    headers: Sequence[tuple[str, str]], credentials: Mapping[str, str]
-) -> list[tuple[str, str]]:
-    """A header that is set has priority over the same one of the credentials, as in net/http and client-go.
-
-    One that is set to nothing does not: bearerAuthRoundTripper and Client.send then set theirs.
-    """
-    given = {name.lower() for name, value in headers if value}
-    added = {name: value for name, value in credentials.items() if name.lower() not in given}
-    replaced = {name.lower() for name in added}
-    kept = [(name, value) for name, value in headers if name.lower() not in replaced]
-    return [*kept, *added.items()]
 
 
 def larger_than(bytes_max: int) -> NoAnswer:

@@ -118,17 +118,51 @@ def test_headers_may_repeat_and_hold_equal_signs():
     assert flags.prometheus.backend.headers == (("A", "b=c"), ("D", ""))
 
 
+@pytest.mark.deviation("unusable-flags")
+@pytest.mark.parametrize(
+    "header",
+    [
+        pytest.param("Authorization: Bearer s3cret", id="a colon"),
+        pytest.param("=s3cret", id="no name"),
+        pytest.param("X-Scope OrgID=s3cret", id="a space in the name"),
+        pytest.param("X-Token=s3cret\n", id="a line break"),
+    ],
+)
+def test_a_header_that_cannot_be_sent_is_refused_without_its_text(header, capsys):
+    with pytest.raises(SystemExit) as end:
+        parse(["--config=c", f"--prometheus-header={header}"])
+    shown = capsys.readouterr().err
+    assert end.value.code == 2
+    assert "--prometheus-header" in shown
+    assert "s3cret" not in shown
+
+
+def test_a_header_that_the_client_sets_itself_is_named_as_ignored():
+    headers = ["--prometheus-header=host=s3cret", "--prometheus-header=X-Scope-OrgID=a"]
+    [ignored] = parse(["--config=c", *headers]).ignored
+    assert ignored.startswith("--prometheus-header=host is ignored: ")
+    assert "s3cret" not in ignored
+
+
 def test_an_ignored_flag_is_named_with_the_reason():
     ignored = parse(["--config=c", "--client-qps=50", "--disable-http2"]).ignored
     assert [text.split(" ")[0] for text in ignored] == ["--client-qps", "--disable-http2"]
     assert all(" is ignored: " in text for text in ignored)
 
 
+@pytest.mark.deviation("client-certificate-without-ca", "unusable-flags")
 @pytest.mark.parametrize(
     ("arguments", "reported"),
     [
         pytest.param([], "--config", id="no configuration"),
         pytest.param(["--config=c", "--prometheus-url=p:9090"], "http://host:9090", id="URL"),
+        pytest.param(
+            ["--config=c", "--prometheus-url=http://p/%zz"], "two hexadecimal digits", id="percent"
+        ),
+        pytest.param(["--config=c", "--prometheus-url=http://p:x"], "port", id="port"),
+        pytest.param(
+            ["--config=c", "--prometheus-url=http://p/a\n"], "control character", id="line break"
+        ),
         pytest.param(
             ["--config=c", "--prometheus-auth-incluster", "--prometheus-auth-config=k"],
             "mutually exclusive",

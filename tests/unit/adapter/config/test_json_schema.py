@@ -32,6 +32,9 @@ ONLY_THE_READER = {
     "all labels dropped": "PromQL",
     "the same name twice": "a comparison of two entries",
     "an unknown backend": "a reference to another entry",
+    "a URL with a bare percent sign": "the parts of a URL",
+    "a URL with a port that is not a number": "the parts of a URL",
+    "a header with a space in its name": "the syntax of headers",
 }
 INVALID = {case.id: case.values[0] for case in invalid_files.pytestmark[0].args[1]}
 

@@ -46,6 +46,9 @@ def problems_of(text: str) -> list[str]:
         pytest.param("metrics: [{name: a, query: a, signal: {onStale: zero}}]", "metrics[0].signal.onStale", "no age at which", "staleAfter: 2m", id="stale without a bound"),
         pytest.param("metrics: [{name: a, query: a, signal: {onPartial: zero}}]", "metrics[0].signal.onPartial", "not one of fail, last, accept", "Write one of", id="zero for a part"),
         pytest.param("backends: [{name: a, url: prometheus}]", "backends[0].url", "not a URL", "http://HOST:9090", id="a URL without scheme"),
+        pytest.param("backends: [{name: a, url: 'http://p/%zz'}]", "backends[0].url", "not followed by two hexadecimal digits", "%25", id="a URL with a bare percent sign"),
+        pytest.param("backends: [{name: a, url: 'http://p:x'}]", "backends[0].url", "port", "http://HOST:9090", id="a URL with a port that is not a number"),
+        pytest.param("backends: [{name: a, url: 'http://p', headers: {'X Y': b}}]", "backends[0].headers", "name of a header", "letters, digits", id="a header with a space in its name"),
         pytest.param("backends: [{name: a, url: 'http://p', clientCertFile: /c}]", "backends[0]", "needs its key", "clientKeyFile", id="a certificate without key"),
         pytest.param("backends: [{name: a, url: 'http://p', timeout: 5}]", "backends[0].timeout", "'5' is not a duration", "30s", id="a timeout without unit"),
         pytest.param("backends: [{name: a, url: 'http://p', maxConcurrency: 0}]", "backends[0].maxConcurrency", "0 is not above 0", "above 0", id="no concurrency"),
@@ -99,6 +102,7 @@ def warnings_of(text: str) -> list[str]:
         pytest.param("externalRules: [{seriesQuery: up, metricsQuery: 'sum(<<.Series>>'}]", "cannot be parsed as PromQL", id="a doubtful query"),
         pytest.param("metrics: [{name: a, query: a, signal: {lastFor: 5m}}]", "nothing uses the last good value", id="an age for nothing"),
         pytest.param("metrics: [{name: a, query: brand_new_function(a)}]", "a function is not known to Loadline", id="a newer function"),
+        pytest.param("backends: [{name: a, url: 'http://a', headers: {Host: b}}]", "`Host` has no effect", id="a header that is not sent"),
         pytest.param("metrics: [{name: a, query: a}]\n---\nx: 1", "several documents", id="two documents"),
     ],
 )  # fmt: skip
