@@ -55,7 +55,8 @@ def add_prometheus_flags(parser: FlagParser, *, default_url: str = "https://loca
 
 def prometheus_settings(parser: FlagParser, given: argparse.Namespace) -> PrometheusSettings:
     """What `add_prometheus_flags` has read; a wrong flag ends the program."""
-    if given.prometheus_auth_incluster and given.prometheus_auth_config:
+    identities = given.prometheus_auth_incluster and given.prometheus_auth_config
+    if identities and not given.prometheus_ca_file:
         parser.error(
             "--prometheus-auth-incluster and --prometheus-auth-config are mutually exclusive"
         )
@@ -66,12 +67,25 @@ def prometheus_settings(parser: FlagParser, given: argparse.Namespace) -> Promet
     )
 
 
-def ignored_headers(given: argparse.Namespace) -> tuple[str, ...]:
-    """One sentence for each given header that is not sent."""
-    return tuple(
-        f"--prometheus-header={name} is ignored: the client sets it for each request, Host from --prometheus-url"
-        for name, _ in given.prometheus_header
-        if name.lower() in SET_BY_THE_CLIENT
+def ignored_prometheus_flags(given: argparse.Namespace) -> tuple[str, ...]:
+    """One sentence for each given flag that has no effect."""
+    with_ca_file = (
+        "Prometheus is reached with --prometheus-ca-file, and without the identity of the cluster"
+    )
+    return (
+        *(
+            f"--prometheus-header={name} is ignored: the client sets it for each request, Host from --prometheus-url"
+            for name, _ in given.prometheus_header
+            if name.lower() in SET_BY_THE_CLIENT
+        ),
+        *(
+            f"{flag} is ignored: {with_ca_file}"
+            for flag, is_given in (
+                ("--prometheus-auth-incluster", given.prometheus_auth_incluster),
+                ("--prometheus-auth-config", given.prometheus_auth_config),
+            )
+            if is_given and given.prometheus_ca_file
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from adapter.commands.certificate_flags import add_certificate_flags, certificate_options
 from adapter.commands.prometheus_flags import (
     add_prometheus_flags,
-    ignored_headers,
+    ignored_prometheus_flags,
     prometheus_settings,
 )
 from adapter.fetch.catalog import Times
@@ -54,7 +54,7 @@ def parse(arguments: Sequence[str]) -> AdapterSettings:
         logging=LoggingOptions(format=given.logging_format, verbosity=given.verbosity),
         ignored=(
             *ignored_flags(given, IGNORED),
-            *ignored_headers(given),
+            *ignored_prometheus_flags(given),
             *serving.ignored,
             *_ignored_words(words),
         ),

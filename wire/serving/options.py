@@ -13,6 +13,7 @@ import msgspec
 from wire.process.command_line.parsing import FlagGroup, FlagParser, boolean, optional_path, port
 
 TLS_VERSIONS = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
+DEFAULT_TLS_VERSION = "VersionTLS12"
 CLUSTER_CONFIGURATION = "kube-system/extension-apiserver-authentication"
 REVIEW_TTL_SECONDS = 10.0
 ALWAYS_ALLOWED = ("/healthz", "/readyz", "/livez")
@@ -115,7 +116,7 @@ class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None
     cert_dir: Path | None = None
-    tls_min_version: str = "VersionTLS12"
+    tls_min_version: str = DEFAULT_TLS_VERSION
     tls_cipher_suites: tuple[str, ...] = ()
     permit_port_sharing: bool = False
     client_ca_file: Path | None = None
@@ -217,8 +218,10 @@ def _add_listener(flags: FlagGroup, secure_port: int) -> None:
     )
     flags.add_argument(
         "--tls-min-version",
+        # Empty is the default, as in k8s.io/component-base.
+        type=lambda text: text or DEFAULT_TLS_VERSION,
         choices=TLS_VERSIONS,
-        default="VersionTLS12",
+        default=DEFAULT_TLS_VERSION,
         metavar="VERSION",
         help=f"minimum TLS version: {', '.join(TLS_VERSIONS)}",
     )

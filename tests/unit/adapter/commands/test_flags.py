@@ -144,6 +144,24 @@ def test_a_header_that_the_client_sets_itself_is_named_as_ignored():
     assert "s3cret" not in ignored
 
 
+@pytest.mark.parametrize(
+    "identities",
+    [
+        ("--prometheus-auth-incluster",),
+        ("--prometheus-auth-config=k",),
+        ("--prometheus-auth-incluster", "--prometheus-auth-config=k"),
+    ],
+)
+def test_beside_a_ca_file_an_identity_of_the_cluster_is_named_as_ignored(identities):
+    ignored = parse(["--config=c", "--prometheus-ca-file=a", *identities]).ignored
+    names = [each.partition("=")[0] for each in identities]
+    assert [text.partition(" is ignored: ")[0] for text in ignored] == names
+
+
+def test_an_empty_minimum_version_of_tls_is_the_default():
+    assert parse(["--config=c", "--tls-min-version="]).serving.tls_min_version == "VersionTLS12"
+
+
 def test_an_ignored_flag_is_named_with_the_reason():
     ignored = parse(["--config=c", "--client-qps=50", "--disable-http2"]).ignored
     assert [text.split(" ")[0] for text in ignored] == ["--client-qps", "--disable-http2"]
