@@ -23,6 +23,7 @@ from wire.kube.cluster_access import ConnectionConfigError
 from wire.process.command_line.messages import print_error, printable
 from wire.process.command_line.parsing import FlagParser
 from wire.process.event_loop import run
+from wire.process.go_yaml import decoded_text
 from wire.serving.options import ServingConfigError
 
 OK: Final = 0
@@ -92,7 +93,7 @@ def _sources(file: str) -> tuple[Source, ...]:
     path = Path(STDIN_NAME if file == STDIN else file)
     try:
         content = sys.stdin.buffer.read() if file == STDIN else path.read_bytes()
-        text = content.decode("utf-8-sig")
+        text = decoded_text(content)
     except (OSError, UnicodeDecodeError) as error:
         fix = "Name a file with a configuration."
         return (Source(name=str(path), error=unreadable(path, error, fix=fix)),)

@@ -18,7 +18,7 @@ from wire.process.command_line.messages import print_error
 from wire.process.command_line.parsing import FlagParser
 from wire.process.command_line.program import DISTRIBUTION
 from wire.process.event_loop import run
-from wire.process.go_yaml import value_of
+from wire.process.go_yaml import decoded_text, value_of
 from wire.process.yaml_text import as_yaml
 from wire.serving.options import ServingConfigError
 
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
     except (ConfigError, ConnectionConfigError, ServingConfigError, OSError, ValueError) as error:
         print_error(f"loadline-adapter migrate: {error}")
         return FAULTY
-    document = first_document(given.file.read_text("utf-8-sig"))
+    document = first_document(decoded_text(given.file.read_bytes()))
     original: Json = (value_of(document) if document is not None else None) or {}
     print(as_yaml(new_configuration(original, rules)), end="")
     for sentence in sentences(rules, given.file):

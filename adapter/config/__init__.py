@@ -16,6 +16,7 @@ from adapter.config.document import Block, Problems, read_document
 from adapter.config.named_metrics import read_metrics
 from adapter.config.problems import ConfigError, ConfigProblem, ProblemCode
 from adapter.model import Backend, DiscoveryRule, NamedRule, ResourceRules, Rule
+from wire.process.go_yaml import decoded_text
 
 __all__ = [
     "ConfigError",
@@ -70,7 +71,7 @@ def load(path: Path) -> Configuration:
 def decode(content: bytes, *, file: Path) -> Configuration:
     """The configuration in the content of a file; raises `ConfigError` with every problem found."""
     try:
-        text = content.decode("utf-8-sig")
+        text = decoded_text(content)
     except UnicodeDecodeError as error:
         raise unreadable(file, error) from None
     return parse(text, file=str(file))

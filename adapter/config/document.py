@@ -17,6 +17,7 @@ from wire.process.go_yaml import documents, without_merges
 T = TypeVar("T")
 
 _NULL = "tag:yaml.org,2002:null"
+_BINARY = "tag:yaml.org,2002:binary"
 MAPS: Final = frozenset({"overrides"})
 """Fields of prometheus-adapter's structs that are maps: no key may be given twice, not even by a merge."""
 
@@ -177,13 +178,13 @@ class Block:
         node = self._take(name)
         if node is None:
             return default
-        if isinstance(node, yaml.ScalarNode):
+        if isinstance(node, yaml.ScalarNode) and node.tag != _BINARY:
             return str(node.value)
         self.error(
             ProblemCode.WRONG_TYPE,
             name,
             f"expected a string, found {_kind(node)}",
-            "Write one value; quote it if in doubt.",
+            "Write the text itself as one value; quote it if in doubt.",
         )
         return default
 
@@ -329,9 +330,9 @@ def _is_null(node: yaml.Node) -> bool:
 def _kind(node: yaml.Node) -> str:
     if isinstance(node, yaml.MappingNode):
         return "a mapping"
-    return (
-        "a list" if isinstance(node, yaml.SequenceNode) else f"the value {str(node.value)[:40]!r}"
-    )
+    if isinstance(node, yaml.SequenceNode):
+        return "a list"
+    return f"the value {str(node.value)[:40]!r}{' of !!binary' if node.tag == _BINARY else ''}"
 
 
 def _boolean(text: str) -> bool:

@@ -11,6 +11,7 @@
 libyaml, from which yaml.v2 was translated, reads the tokens; the wheels of PyYAML contain it.
 """
 
+import codecs
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Final
@@ -24,6 +25,15 @@ from yaml.resolver import Resolver
 _MERGE: Final = "tag:yaml.org,2002:merge"
 
 Field = tuple[yaml.Node, yaml.Node]
+
+
+def decoded_text(content: bytes) -> str:
+    """The text of a file in UTF-8, or by a byte order mark in UTF-16. Raises `UnicodeDecodeError`.
+
+    Upstream: yaml.v2's yaml_parser_determine_encoding.
+    """
+    is_utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if is_utf_16 else "utf-8-sig")
 
 
 def documents(text: str) -> Iterator[yaml.Node]:

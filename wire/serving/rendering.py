@@ -169,8 +169,7 @@ def _json(request: web.BaseRequest, document: Any) -> bytes:
 def _wants_indentation(request: web.BaseRequest) -> bool:
     """`?pretty`, or an interactive client (negotiation.isPrettyPrint)."""
     # The raw path first: decoding a query for a parameter that it rarely has is expensive, and a long one stops the event loop.
-    if len(request.raw_path) <= PRETTY_LENGTH_MAX and "pretty" in request.raw_path:
-        pretty = request.query.get("pretty")
-        if pretty is not None:
-            return pretty not in ("0", "f", "F", "false", "FALSE", "False")
+    may_be_given = len(request.raw_path) <= PRETTY_LENGTH_MAX and "pretty" in request.raw_path
+    if may_be_given and (pretty := request.query.get("pretty")):
+        return pretty in ("1", "t", "T", "true", "TRUE", "True")
     return request.headers.get("User-Agent", "").startswith(_INTERACTIVE_CLIENTS)

@@ -27,6 +27,8 @@ ONLY_THE_READER = {
     "a lookahead": "RE2",
     "an open template": "templates",
     "a template without resource": "templates",
+    "a method in a template": "templates",
+    "a text in base64": "tags",
     "no PromQL": "PromQL",
     "a dropped label": "PromQL",
     "all labels dropped": "PromQL",

@@ -13,7 +13,7 @@ def problems_of(text: str) -> list[str]:
     return [str(problem) for problem in refused.value.problems]
 
 
-@pytest.mark.deviation("series-query-required")
+@pytest.mark.deviation("series-query-required", "yaml-values", "templates-outside-the-subset")
 @pytest.mark.parametrize(
     ("text", "where", "what", "fix"),
     [
@@ -32,6 +32,8 @@ def problems_of(text: str) -> list[str]:
         pytest.param("rules: [{seriesQuery: up, metricsQuery: 'sum(<<.Series'}]", "rules[0].metricsQuery", "1:5: unclosed action", "delimiters are << and >>", id="an open template"),
         pytest.param(f"rules: [{{{RULE}, resources: {{template: 'kube_<<.Group>>'}}}}]", "rules[0].resources.template", "must contain <<.Resource>>", "kube_<<.Group>>_<<.Resource>>", id="a template without resource"),
         pytest.param(f"rules: [{{{RULE}, resources: {{overrides: {{pod: {{}}}}}}}}]", "rules[0].resources.overrides.pod.resource", "missing", "Add `resource: pod`", id="an empty override"),
+        pytest.param(f"rules: [{{{RULE}, resources: {{template: '<<.String>>'}}}}]", "rules[0].resources.template", "field String", "kube_<<.Group>>_<<.Resource>>", id="a method in a template"),
+        pytest.param("rules: [{seriesQuery: !!binary dXA=, metricsQuery: up}]", "rules[0].seriesQuery", "!!binary", "the text itself", id="a text in base64"),
         pytest.param(f"externalRules: [{{{RULE}, resources: {{namespaced: maybe}}}}]", "externalRules[0].resources.namespaced", "neither true nor false", "true or false", id="no boolean"),
         pytest.param("resourceRules: {window: 5}", "resourceRules.window", "'5' is not a duration", "5m", id="a window without unit"),
         pytest.param("metrics: [{query: up}]", "metrics[0].name", "missing", "Add the name", id="a metric without name"),

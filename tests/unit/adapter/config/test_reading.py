@@ -1,13 +1,14 @@
 """Valid files: those of prometheus-adapter unchanged, and Loadline's own parts."""
 
 import contextlib
+from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapter.config import ConfigError, Configuration, load, parse
+from adapter.config import ConfigError, Configuration, decode, load, parse
 from adapter.config.signal_block import DISCOVERED_CUSTOM, NAMED, signal_of_named
 from adapter.model import (
     PODS,
@@ -134,6 +135,34 @@ def test_json_is_yaml_too():
         ).series_query
         == "up"
     )
+
+
+def test_a_file_in_utf_16_is_read_as_by_prometheus_adapter():
+    content = WALKTHROUGH.encode("utf-16")
+    assert decode(content, file=Path("c")) == parse(WALKTHROUGH)
+
+
+@pytest.mark.deviation("yaml-values")
+@pytest.mark.parametrize("written", ["null", "~", "Null", "NULL", ""])
+def test_every_null_means_that_a_field_is_not_set(written):
+    external = "{seriesQuery: up, metricsQuery: up, resources: {namespaced: %s}}"
+    text = f"externalRules: [{external % written}]\nresourceRules: {written}"
+    configuration = parse(text)
+    assert configuration.rules[0].resources.namespaced
+    assert configuration.resource_rules is None
+
+
+@pytest.mark.deviation("yaml-values")
+@pytest.mark.parametrize("written", ["'false'", '"False"', "fALSE", "!!str false", "off"])
+def test_a_boolean_may_be_written_in_quotes_and_in_any_case(written):
+    external = f"{{seriesQuery: up, metricsQuery: up, resources: {{namespaced: {written}}}}}"
+    assert not rule_of(f"externalRules: [{external}]").resources.namespaced
+
+
+@pytest.mark.deviation("newer-yaml")
+def test_the_directive_of_yaml_1_2_is_accepted():
+    text = "rules: [{seriesQuery: up, metricsQuery: up}]\n"
+    assert parse(f"%YAML 1.2\n---\n{text}").rules == parse(f"---\n\n{text}").rules
 
 
 def test_any_scalar_is_a_text_as_in_prometheus_adapter():

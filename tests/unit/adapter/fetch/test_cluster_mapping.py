@@ -52,6 +52,13 @@ def test_a_client_that_invents_spellings_of_a_name_cannot_fill_the_memory(mapper
         assert kept_bytes() >= kept_bytes() - 10_000
 
 
+@pytest.mark.deviation("guessed-resources")
+@pytest.mark.parametrize("name", ["list", "lists", "persistentvolumeclaimlist"])
+def test_a_label_does_not_name_a_resource_that_is_only_guessed(mapper, name):
+    with pytest.raises(UnknownResource):
+        ClusterMapping(mapper).resource(GroupResource(name))
+
+
 def test_a_resource_that_appears_is_found_and_one_that_disappears_is_not(mapper):
     mapping = ClusterMapping(mapper)
     assert mapping.is_namespaced(GroupResource(CLAIMS))

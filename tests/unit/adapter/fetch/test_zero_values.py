@@ -41,6 +41,12 @@ async def test_a_value_is_read_from_a_response_with_zero_values(server, connect,
     assert [(each.labels, each.value) for each in evaluation.samples] == [(labels, 3.0)]
 
 
+@pytest.mark.deviation("null-results")
+async def test_a_vector_that_is_null_is_empty(server, connect):
+    server.says = raw(b'{"status":"success","data":{"resultType":"vector","result":null}}')
+    assert not (await connect().evaluate(PLAN)).samples
+
+
 @pytest.mark.parametrize(
     ("metric", "labels"),
     [

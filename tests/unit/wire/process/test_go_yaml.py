@@ -11,6 +11,21 @@ def test_an_empty_text_has_no_value(text):
     assert go_yaml.load(text) is None
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_says_the_encoding(encoding):
+    assert go_yaml.decoded_text("a: é\n".encode(encoding)) == "a: é\n"
+
+
+def test_utf_16_with_the_higher_byte_first_is_read():
+    assert go_yaml.decoded_text(b"\xfe\xff" + "a: é\n".encode("utf-16-be")) == "a: é\n"
+
+
+@pytest.mark.parametrize("content", [b"a: \xe9", b"\xff\xfea"])
+def test_bytes_that_are_not_text_are_an_error(content):
+    with pytest.raises(UnicodeDecodeError):
+        go_yaml.decoded_text(content)
+
+
 def test_each_document_is_read():
     assert list(go_yaml.load_all("a: 1\n---\nb: 2\n")) == [{"a": 1}, {"b": 2}]
 

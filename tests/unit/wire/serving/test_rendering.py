@@ -53,6 +53,24 @@ def test_the_accept_header_decides(accept, expected):
     assert accepted_type(accept) == expected
 
 
+@pytest.mark.parametrize(
+    ("query", "agent", "is_indented"),
+    [
+        ("", "kubectl", False),
+        ("", "curl/8", True),
+        ("pretty", "kubectl", False),
+        ("pretty=", "curl/8", True),
+        ("pretty=true", "kubectl", True),
+        ("pretty=1", "kubectl", True),
+        ("pretty=false", "curl/8", False),
+        ("pretty=yes", "curl/8", False),
+    ],
+)
+def test_a_response_is_indented_as_by_an_api_server(query, agent, is_indented):
+    request = make_mocked_request("GET", f"/apis?{query}", headers={"User-Agent": agent})
+    assert (b"\n  " in respond(request, {"a": {"b": 1}}).body) == is_indented
+
+
 LARGE = {
     "kind": "APIResourceList",
     "resources": [
