@@ -181,7 +181,7 @@ def test_a_configuration_that_is_not_utf_8_exits_with_2(
     api_server, tmp_path, capfd, monkeypatch, has_file
 ):
     file = tmp_path / "config.yaml"
-    file.write_text("rules: []\n", "utf-16")
+    file.write_text("rules: []  # é\n", "latin-1")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(file.read_bytes())))
     name = str(file) if has_file else "-"
     assert main(["check", name, "--prometheus-url=http://127.0.0.1:1"]) == 2
