@@ -89,7 +89,7 @@ class Remarks:
             found = int(str(value))
         except ValueError as error:
             raise self.unconvertible(
-                field, f"{value!r} is not an integer{_advice(value)}"
+                field, f"{value!r} is not an integer{advice(value)}"
             ) from error
         if not least <= found <= INT32_MAX:
             raise self.unconvertible(field, f"{found} is not from {least} to {INT32_MAX}")
@@ -112,39 +112,9 @@ class Remarks:
         found = _quantity(text)
         if found is None or found <= _ZERO:
             raise self.unconvertible(
-                field, f"{text!r} is not a quantity above 0, such as 5 or 500m{_advice(text)}"
+                field, f"{text!r} is not a quantity above 0, such as 5 or 500m{advice(text)}"
             )
         return text
-
-    def target(self, field: str, value: object, type_field: str, given_type: object) -> Json:
-        """The target of a metric, from its quantity above zero and KEDA's `metricType`. Raises `Unconvertible`."""
-        quantity = self.positive_quantity(field, str(value).strip())
-        kind = given_type or "AverageValue"
-        if kind not in ("AverageValue", "Value"):
-            raise self.unconvertible(
-                type_field, f"{kind!r} is neither AverageValue nor Value, which KEDA refuses"
-            )
-        return {"type": kind, "value" if kind == "Value" else "averageValue": quantity}
-
-    def activation(self, field: str, value: object) -> Json:
-        """KEDA's activation value of a metric as the field `activationValue`; nothing without one, or with a negative one. Raises `Unconvertible`."""
-        text = str(value or "").strip()
-        if not text:
-            return {}
-        found = _quantity(text)
-        if found is None:
-            raise self.unconvertible(
-                field, f"{text!r} is not a quantity, such as 5 or 500m{_advice(text)}"
-            )
-        if found < _ZERO:
-            self.add(
-                field,
-                f"{text} cannot be an activationValue, and is omitted: in KEDA, the target is always active",
-                "Set minReplicas to 1.",
-            )
-            return {}
-        # The CRD accepts no sign.
-        return {"activationValue": text.lstrip("-")}
 
     def unconvertible(self, field: str, message: str) -> Unconvertible:
         """The exception for a field."""
@@ -180,10 +150,11 @@ def read_as(source: Mapping[str, Any], type_: type[AnyShape]) -> AnyShape:
         return msgspec.convert(source, type_)
     except msgspec.ValidationError as error:
         problem = str(error).replace("$.", "")
-        raise Unconvertible(f"{name_of(source)}: {problem}{_advice(source)}") from None
+        raise Unconvertible(f"{name_of(source)}: {problem}{advice(source)}") from None
 
 
-def _advice(value: object) -> str:
+def advice(value: object) -> str:
+    """What to do about a value that is not valid, if it has variables of a template; it begins with a full stop."""
     text = str(value)
     has_variables = "{{" in text or "${" in text
     return ". Replace variables of templates first" if has_variables else ""

@@ -9,6 +9,7 @@ import promql_parser
 from adapter.config import ConfigError, parse
 from kubectl_loadline.migration.adapter_names import AdapterNames, dns_label, unique
 from kubectl_loadline.migration.conversion import Json, Remarks, as_boolean
+from kubectl_loadline.migration.keda_numbers import JSON_NUMBER, activation, target
 from kubectl_loadline.migration.negative_results import may_be_negative
 
 # Fields of the trigger that say how to reach Prometheus, which the adapter's flags or `backends` say for all metrics.
@@ -30,8 +31,12 @@ class PrometheusMetrics:
         names: AdapterNames,
         *,
         described: Json | None = None,
+        beside_formula: bool = False,
     ) -> None:
-        """`described`: the object that the metrics describe, as in `describedObject`. None: they are external."""
+        """`described`: the object that the metrics describe, as in `describedObject`. None: they are external.
+
+        `beside_formula`: their targets are not used.
+        """
         metadata = scaled_object.get("metadata") or {}
         self._namespace = metadata.get("namespace", "default")
         # The names of objects have no underscores: two objects have different prefixes, even if they are converted separately.
@@ -42,6 +47,7 @@ class PrometheusMetrics:
         self.labels: dict[str, str] = {}
         """The names of the metrics by those of their triggers, for triggers that have one."""
         self._described = described
+        self._beside_formula = beside_formula
         self.rules: list[Json] = []
         self.backends: list[Json] = []
 
@@ -123,17 +129,20 @@ class PrometheusMetrics:
         self, index: int, name: str, trigger: Mapping[str, Any], metadata: Mapping[str, Any]
     ) -> Json:
         where = f"spec.triggers[{index}].metadata"
-        target = self._remarks.target(
+        threshold = target(
             f"{where}.threshold",
             metadata.get("threshold", ""),
             f"spec.triggers[{index}].metricType",
             trigger.get("metricType"),
+            syntax=JSON_NUMBER,
+            remarks=self._remarks,
+            is_unused=self._beside_formula,
         )
         given = str(trigger.get("name") or "")
         shown = self.new_label(dns_label(given) or f"prometheus-{index}")
         if given:
             self.labels[given] = shown
-        source: Json = {"metric": {"name": name}, "target": target}
+        source: Json = {"metric": {"name": name}, "target": threshold}
         metric: Json = {"type": "External", "name": shown, "external": source}
         if self._described is not None:
             del metric["external"]
@@ -141,8 +150,11 @@ class PrometheusMetrics:
                 "type": "Object",
                 "object": {"describedObject": {**self._described}, **source},
             }
-        return metric | self._remarks.activation(
-            f"{where}.activationThreshold", metadata.get("activationThreshold")
+        return metric | activation(
+            f"{where}.activationThreshold",
+            metadata.get("activationThreshold"),
+            syntax=JSON_NUMBER,
+            remarks=self._remarks,
         )
 
     def _credentials(self, reference: Mapping[str, Any]) -> dict[str, str]:

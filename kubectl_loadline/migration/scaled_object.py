@@ -55,7 +55,11 @@ def from_scaled_object(
     if as_objects:
         _check_describes(scaled_object, target, remarks)
     prometheus = PrometheusMetrics(
-        scaled_object, remarks, names or AdapterNames(), described=target if as_objects else None
+        scaled_object,
+        remarks,
+        names or AdapterNames(),
+        described=target if as_objects else None,
+        beside_formula=bool(_modifiers(given)),
     )
     triggers = given.get("triggers") or []
     metrics = _metrics(triggers, prometheus, remarks)
@@ -147,11 +151,16 @@ def _metrics(
     return found
 
 
+def _modifiers(spec: Mapping[str, Any]) -> Json:
+    found: Json = (spec.get("advanced") or {}).get("scalingModifiers") or {}
+    return found
+
+
 def _add_formula(
     spec: Mapping[str, Any], metrics: list[Json], prometheus: PrometheusMetrics, remarks: Remarks
 ) -> bool:
     """Whether there is a formula, which has been added to the metrics."""
-    modifiers = (spec.get("advanced") or {}).get("scalingModifiers")
+    modifiers = _modifiers(spec)
     if not modifiers:
         return False
     formula = formula_metric(

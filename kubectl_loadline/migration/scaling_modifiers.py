@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kubectl_loadline.migration.conversion import Json, Remarks
+from kubectl_loadline.migration.keda_numbers import GO_FLOAT, activation, target
 from scaler.extensions.formula.grammar import InvalidFormulaError, Node, Number, Operation, parse
 
 FIELD: Final = "spec.advanced.scalingModifiers"
@@ -57,17 +58,21 @@ def formula_metric(
             "the target is then not active",
             "Divide by max(..., 0.001).",
         )
-    target = remarks.target(
+    found_target = target(
         f"{FIELD}.target",
         modifiers.get("target", ""),
         f"{FIELD}.metricType",
         modifiers.get("metricType"),
+        syntax=GO_FLOAT,
+        remarks=remarks,
     )
-    metric: Json = {
-        "type": "Formula", "name": label, "formula": {"expression": expression, "target": target},
-    }  # fmt: skip
-    return metric | remarks.activation(
-        f"{FIELD}.activationTarget", modifiers.get("activationTarget")
+    formula_field = {"expression": expression, "target": found_target}
+    metric: Json = {"type": "Formula", "name": label, "formula": formula_field}
+    return metric | activation(
+        f"{FIELD}.activationTarget",
+        modifiers.get("activationTarget"),
+        syntax=GO_FLOAT,
+        remarks=remarks,
     )
 
 

@@ -282,16 +282,22 @@ def test_a_way_to_zero_without_a_metric_that_can_start_begins_with_one():
         ([prometheus()], {"cooldownPeriod": "5m"}, "spec.cooldownPeriod"),
         ([prometheus()], {"fallback": {"failureThreshold": "x"}}, "spec.fallback.failureThreshold"),
         ([prometheus(), cron("0 8 * * *", "0 18 * * *", desiredReplicas="x")], {}, "spec.triggers[1].metadata.desiredReplicas"),
-        ([prometheus(threshold="")], {}, "spec.triggers[0].metadata.threshold: '' is not a quantity above 0"),
-        ([prometheus(threshold="0")], {}, "spec.triggers[0].metadata.threshold"),
+        ([prometheus(threshold="")], {}, "spec.triggers[0].metadata.threshold: '' is not a number above 0, such as 5 or 0.5"),
+        ([prometheus(threshold="0")], {}, "spec.triggers[0].metadata.threshold: '0' is not a number above 0"),
+        ([prometheus(threshold="-5")], {}, "spec.triggers[0].metadata.threshold: '-5' is not a number above 0"),
+        ([prometheus(threshold="500m")], {}, "spec.triggers[0].metadata.threshold: '500m' is not a number above 0"),
+        ([prometheus(threshold="1e400")], {}, "spec.triggers[0].metadata.threshold: '1e400' is not a number above 0"),
+        ([prometheus(threshold="+5")], {}, "spec.triggers[0].metadata.threshold: '+5' is not a number above 0"),
         ([{**CPU, "metadata": {"value": "60%"}}], {}, "spec.triggers[0].metadata.value: '60%' is not an integer"),
         ([{**CPU, "metricType": "AverageValue", "metadata": {}}], {}, "spec.triggers[0].metadata.value"),
         ([{**CPU, "metricType": "Value"}], {}, "spec.triggers[0].metricType: 'Value' is neither Utilization nor AverageValue"),
         ([{"type": "memory", "metadata": {"type": "Value", "value": "5"}}], {}, "spec.triggers[0].metricType: 'Value' is neither"),
-        ([prometheus(activationThreshold="abc")], {}, "spec.triggers[0].metadata.activationThreshold: 'abc' is not a quantity"),
-        ([prometheus(activationThreshold="Inf")], {}, "spec.triggers[0].metadata.activationThreshold: 'Inf' is not a quantity"),
-        ([prometheus(activationThreshold="-Inf")], {}, "spec.triggers[0].metadata.activationThreshold: '-Inf' is not a quantity"),
-        ([prometheus(activationThreshold="{{ x }}")], {}, "spec.triggers[0].metadata.activationThreshold: '{{ x }}' is not a quantity, such as 5 or 500m. Replace"),
+        ([prometheus(activationThreshold="abc")], {}, "spec.triggers[0].metadata.activationThreshold: 'abc' is not a number"),
+        ([prometheus(activationThreshold="Inf")], {}, "spec.triggers[0].metadata.activationThreshold: 'Inf' is not a number"),
+        ([prometheus(activationThreshold="-Inf")], {}, "spec.triggers[0].metadata.activationThreshold: '-Inf' is not a number"),
+        ([prometheus(activationThreshold="{{ x }}")], {}, "spec.triggers[0].metadata.activationThreshold: '{{ x }}' is not a number, such as 5 or 0.5. Replace"),
+        ([prometheus(activationThreshold="500m")], {}, "spec.triggers[0].metadata.activationThreshold: '500m' is not a number"),
+        ([prometheus(activationThreshold="+5")], {}, "spec.triggers[0].metadata.activationThreshold: '+5' is not a number"),
         ([prometheus(), cron("0 25 * * *", "0 26 * * *")], {}, "spec.triggers[1].metadata.start"),
         ([prometheus(), cron("0 8 * * *", "")], {}, "spec.triggers[1].metadata.end"),
         ([prometheus(), cron("0 8 * * *", "0 9 * * *", timezone="Mars")], {}, "spec.triggers[1].metadata.timezone: unknown time zone 'Mars'"),
@@ -304,7 +310,7 @@ def test_a_value_that_no_autoscaler_can_have_is_refused_with_its_field(triggers,
         converted(*triggers, **spec)
 
 
-@pytest.mark.parametrize("given", ["0", "-0", "+5", "500m", "1e3", 0.5, 3])
+@pytest.mark.parametrize("given", ["0", "-0", "5.50", "1e3", " 5 ", 0.5, 3])
 def test_an_activation_value_is_one_that_the_crd_accepts(given):
     spec = spec_of(prometheus(activationThreshold=given))
     assert not violations(spec, schema_in(CRD)["properties"]["spec"])

@@ -167,12 +167,35 @@ def test_a_trigger_that_is_not_converted_cannot_be_part_of_the_formula():
     assert found == ["spec.triggers[1]", FIELD]
 
 
+@pytest.mark.parametrize("given", ["+5", ".5", "5.", "05", "1e3"])
+def test_a_number_of_scaling_modifiers_is_one_that_go_reads(given):
+    of = {"advanced": advanced("a", target=given, activationTarget=given)}
+    assert not violations(spec_of(trigger("a"), **of), schema_in(CRD)["properties"]["spec"])
+
+
+@pytest.mark.parametrize(("threshold", "used"), [("0", "1"), ("-3", "1"), ("30", "30")])
+def test_a_threshold_beside_a_formula_is_any_number_because_it_is_not_used(threshold, used):
+    of = {"advanced": advanced("a")}
+    found = spec_of(trigger("a", threshold=threshold), **of)
+    assert found["metrics"][0]["external"]["target"]["averageValue"] == used
+    assert not violations(found, schema_in(CRD)["properties"]["spec"])
+    assert remarked(trigger("a", threshold=threshold), **of) == []
+
+
+@pytest.mark.parametrize("threshold", ["", "abc", "500m"])
+def test_a_threshold_that_cannot_be_read_is_refused_beside_a_formula_too(threshold):
+    with pytest.raises(Unconvertible, match=f"threshold: '{threshold}' is not a number"):
+        converted(trigger("a", threshold=threshold), advanced=advanced("a"))
+
+
 @pytest.mark.parametrize(
     ("modifiers", "message"),
     [
-        ({"target": ""}, f"{FIELD}.target: '' is not a quantity above 0"),
-        ({"activationTarget": "x"}, f"{FIELD}.activationTarget: 'x' is not a quantity"),
-        ({"activationTarget": "Inf"}, f"{FIELD}.activationTarget: 'Inf' is not a quantity"),
+        ({"target": ""}, f"{FIELD}.target: '' is not a number above 0, such as 5 or 0.5"),
+        ({"target": "500m"}, f"{FIELD}.target: '500m' is not a number above 0"),
+        ({"target": "0"}, f"{FIELD}.target: '0' is not a number above 0"),
+        ({"activationTarget": "x"}, f"{FIELD}.activationTarget: 'x' is not a number"),
+        ({"activationTarget": "Inf"}, f"{FIELD}.activationTarget: 'Inf' is not a number"),
         ({"metricType": "Utilization"}, f"{FIELD}.metricType: 'Utilization' is neither"),
     ],
 )
