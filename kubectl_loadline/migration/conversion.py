@@ -1,6 +1,7 @@
 """The result of converting one object, and what HPAs and ScaledObjects have in common."""
 
 import argparse
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final, TypeVar
@@ -44,6 +45,8 @@ _OF_OTHER_PROGRAMS: Final = (
 )
 # Argo CD before 3.0 recognizes its objects by this label, which is also an ordinary one of charts.
 _INSTANCE: Final = "app.kubernetes.io/instance"
+# As Go's ParseInt reads one; no count has as many digits.
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,100}")
 _ZERO: Final = Quantity.from_int(0)
 _MAPS_OF_TEXTS: Final = ("labels", "annotations", "matchLabels")
 
@@ -85,12 +88,10 @@ class Remarks:
 
     def integer(self, field: str, value: object, *, least: int = 0) -> int:
         """The value of a field of the object, at least `least`. Raises `Unconvertible`."""
-        try:
-            found = int(str(value))
-        except ValueError as error:
-            raise self.unconvertible(
-                field, f"{value!r} is not an integer{advice(value)}"
-            ) from error
+        text = str(value)
+        if not _INTEGER.fullmatch(text):
+            raise self.unconvertible(field, f"{value!r} is not an integer{advice(value)}")
+        found = int(text)
         if not least <= found <= INT32_MAX:
             raise self.unconvertible(field, f"{found} is not from {least} to {INT32_MAX}")
         return found

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from kubectl_loadline.migration.conversion import Json, Remarks
 from scaler.extensions.schedules.cron import parse_cron
 from scaler.extensions.time_zones import time_zone
@@ -10,55 +12,114 @@ from scaler.extensions.time_zones import time_zone
 MINUTES_PER_DAY: Final = 24 * 60
 
 
+class CronTrigger(msgspec.Struct, frozen=True, kw_only=True):
+    """A trigger that KEDA accepts. `start` and `end` have single spaces: KEDA's parser takes any, also around the expression."""
+
+    index: int
+    start: str
+    end: str
+    time_zone: str
+    desired_replicas: int
+    multiplies: bool
+    """With `metricType: Value`, the HPA multiplies the ready pods by the desired replicas."""
+
+
+def cron_trigger(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> CronTrigger:
+    """What KEDA's `cronMetadata` reads. Raises `Unconvertible` for what it refuses, too."""
+    metadata = trigger.get("metadata") or {}
+    where = f"spec.triggers[{index}].metadata"
+    kind = trigger.get("metricType") or "AverageValue"
+    if kind not in ("AverageValue", "Value"):
+        raise remarks.unconvertible(
+            f"spec.triggers[{index}].metricType",
+            f"{kind!r} is neither AverageValue nor Value, which KEDA refuses. Remove it",
+        )
+    start, end = (_checked(where, metadata, each, parse_cron, remarks) for each in ("start", "end"))
+    if start == end:
+        raise remarks.unconvertible(f"{where}.end", "it is the same as start, which KEDA refuses")
+    return CronTrigger(
+        index=index,
+        start=start,
+        end=end,
+        time_zone=_checked(where, metadata, "timezone", time_zone, remarks),
+        desired_replicas=remarks.integer(
+            f"{where}.desiredReplicas",
+            _text(where, metadata, "desiredReplicas", remarks),
+            least=1,
+        ),
+        multiplies=kind == "Value",
+    )
+
+
+def _checked(
+    where: str,
+    metadata: Mapping[str, Any],
+    name: str,
+    read: Callable[[str], object],
+    remarks: Remarks,
+) -> str:
+    """The text of a field that `read` raises no ValueError for."""
+    found = _text(where, metadata, name, remarks)
+    try:
+        read(found)
+    except ValueError as error:
+        raise remarks.unconvertible(f"{where}.{name}", str(error)) from error
+    return found
+
+
+def _text(where: str, metadata: Mapping[str, Any], name: str, remarks: Remarks) -> str:
+    found = " ".join(str(metadata.get(name, "")).split())
+    if not found:
+        raise remarks.unconvertible(f"{where}.{name}", "it is missing, and KEDA requires it")
+    return found
+
+
 def schedules(
-    triggers: Sequence[Mapping[str, Any]], *, min_replicas: int, max_replicas: int, remarks: Remarks
+    triggers: Sequence[CronTrigger], *, min_replicas: int, max_replicas: int, remarks: Remarks
 ) -> list[Json]:
-    """The schedules of all cron triggers; those that cannot be converted become remarks.
+    """The schedules of the triggers; those that cannot be converted become remarks.
 
     As in KEDA, where the trigger is a metric of an HPA, a trigger does not exceed the bounds: `min_replicas` is 0 with scale to zero.
     """
     found = []
-    for index, trigger in enumerate(triggers):
-        if trigger.get("type") != "cron":
-            continue
-        metadata = trigger.get("metadata") or {}
-        where = f"spec.triggers[{index}].metadata"
-        start, end = (_expression(where, metadata, each, remarks) for each in ("start", "end"))
-        minutes = minutes_between(start, end)
+    for each in triggers:
+        minutes = minutes_between(each.start, each.end)
         if minutes is None:
             remarks.omit(
-                f"spec.triggers[{index}]",
-                f"the time from {start!r} to {end!r} is not the same every day",
+                f"spec.triggers[{each.index}]",
+                f"the time from {each.start!r} to {each.end!r} is not the same every day",
                 "Add a schedule by hand: `schedule` is the start, `durationSeconds` the time to the end.",
             )
             continue
-        wanted = remarks.integer(f"{where}.desiredReplicas", metadata.get("desiredReplicas", 1))
         schedule: Json = {
-            "name": f"cron-{index}",
-            "schedule": start,
+            "name": f"cron-{each.index}",
+            "schedule": each.start,
             "durationSeconds": minutes * 60,
-            "minReplicas": max(1, min_replicas, min(wanted, max_replicas)),
+            "minReplicas": max(1, min_replicas, min(each.desired_replicas, max_replicas)),
+            "timeZone": each.time_zone,
         }
-        if zone := str(metadata.get("timezone") or ""):
-            _check(time_zone, zone, f"{where}.timezone", remarks)
-            schedule["timeZone"] = zone
+        if each.multiplies:
+            _remark_value(each, schedule["name"], max_replicas, remarks)
         found.append(schedule)
     return found
 
 
-def _expression(where: str, metadata: Mapping[str, Any], name: str, remarks: Remarks) -> str:
-    """With single spaces: KEDA's parser takes any, also around the expression."""
-    found = " ".join(str(metadata.get(name) or "").split())
-    _check(parse_cron, found, f"{where}.{name}", remarks)
-    return found
-
-
-def _check(read: Callable[[str], object], text: str, field: str, remarks: Remarks) -> None:
-    """Raises `Unconvertible` for what `read` raises ValueError for."""
-    try:
-        read(text)
-    except ValueError as error:
-        raise remarks.unconvertible(field, str(error)) from error
+def _remark_value(trigger: CronTrigger, schedule: str, max_replicas: int, remarks: Remarks) -> None:
+    """KEDA's target is 1, so the usage ratio of the HPA is `desiredReplicas` (`GetExternalMetricReplicas`)."""
+    field = f"spec.triggers[{trigger.index}].metricType"
+    count = trigger.desired_replicas
+    if count == 1:
+        remarks.add(
+            field,
+            "with Value, the HPA of KEDA removes no replicas until the end; the schedule keeps only 1",
+        )
+        return
+    remarks.add(
+        field,
+        f"with Value, the HPA of KEDA multiplies the replicas by desiredReplicas ({count}) in each sync period, up to maxReplicaCount; "
+        f"the schedule keeps at least {count}",
+        f"For as many as in KEDA, set minReplicas of the schedule {schedule} to {max_replicas}.",
+    )
 
 
 def minutes_between(start: str, end: str) -> int | None:

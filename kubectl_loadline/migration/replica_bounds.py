@@ -24,6 +24,7 @@ def replica_bounds(
     least, most = remarks.bounds(
         spec, "minReplicaCount", "maxReplicaCount", defaults=(0, MAX_REPLICAS)
     )
+    _check_idle(spec, remarks)
     if always_active:
         # KEDA starts it, and its HPA has at least one replica.
         least = max(1, least)
@@ -42,6 +43,21 @@ def replica_bounds(
         if spec.get(name):
             remarks.add(f"spec.{name}", _INTERVALS[name])
     return bounds
+
+
+def _check_idle(spec: Mapping[str, Any], remarks: Remarks) -> None:
+    """KEDA's `CheckReplicaCountBoundsAreValid`, which counts an explicit `minReplicaCount` of 0 as 1. Raises `Unconvertible`."""
+    if spec.get("idleReplicaCount") is None:
+        return
+    field = "spec.idleReplicaCount"
+    idle = remarks.integer(field, spec["idleReplicaCount"])
+    given = spec.get("minReplicaCount")
+    least = 0 if given is None else max(1, remarks.integer("spec.minReplicaCount", given))
+    if idle >= least:
+        raise remarks.unconvertible(
+            field,
+            f"{idle} is not less than minReplicaCount ({given or 0}), which KEDA refuses. Remove it, or increase minReplicaCount",
+        )
 
 
 def _scale_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> Json:

@@ -14,7 +14,7 @@ from kubectl_loadline.migration.conversion import (
     read_as,
     without_nulls,
 )
-from kubectl_loadline.migration.cron_trigger import schedules
+from kubectl_loadline.migration.cron_trigger import CronTrigger, cron_trigger, schedules
 from kubectl_loadline.migration.keda_annotations import is_always_active, suspension
 from kubectl_loadline.migration.keda_fallback import add_fallback
 from kubectl_loadline.migration.prometheus_trigger import PrometheusMetrics
@@ -61,15 +61,7 @@ def from_scaled_object(
         described=target if as_objects else None,
         beside_formula=bool(_modifiers(given)),
     )
-    triggers = given.get("triggers") or []
-    metrics = _metrics(triggers, prometheus, remarks)
-    if not metrics:
-        raise Unconvertible(
-            f"{original}: none of its triggers ({_types(given)}) has a counterpart. Leave it to KEDA, or "
-            "export the value to Prometheus and use a metric of it"
-        )
-    if _add_formula(given, metrics, prometheus, remarks):
-        triggers = _beside_formula(triggers, metrics, remarks)
+    metrics, cron_triggers = _triggers(original, given, prometheus, remarks)
     annotations = (scaled_object.get("metadata") or {}).get("annotations") or {}
     spec: Json = {}
     bounds = replica_bounds(given, metrics, remarks, always_active=is_always_active(annotations))
@@ -80,7 +72,7 @@ def from_scaled_object(
     spec["scaleTargetRef"] = target
     spec |= bounds
     if found := schedules(
-        triggers,
+        cron_triggers,
         min_replicas=spec["minReplicas"],
         max_replicas=spec["maxReplicas"],
         remarks=remarks,
@@ -98,6 +90,28 @@ def from_scaled_object(
         backends=tuple(prometheus.backends),
         remarks=tuple(remarks.found),
     )
+
+
+def _triggers(
+    original: str, spec: Mapping[str, Any], prometheus: PrometheusMetrics, remarks: Remarks
+) -> tuple[list[Json], list[CronTrigger]]:
+    """The metrics, with the formula, and the cron triggers that have an effect. Raises `Unconvertible` without a metric."""
+    triggers = spec.get("triggers") or []
+    metrics = _metrics(triggers, prometheus, remarks)
+    cron_triggers = [
+        cron_trigger(index, trigger, remarks)
+        for index, trigger in enumerate(triggers)
+        if trigger.get("type") == "cron"
+    ]
+    if not metrics:
+        raise Unconvertible(
+            f"{original}: none of its triggers ({_types(spec)}) has a counterpart. Leave it to KEDA, or "
+            "export the value to Prometheus and use a metric of it"
+        )
+    if _add_formula(spec, metrics, prometheus, remarks):
+        _remove_beside_formula(triggers, metrics, remarks)
+        cron_triggers = []
+    return metrics, cron_triggers
 
 
 def _check_describes(scaled_object: Mapping[str, Any], target: Json, remarks: Remarks) -> None:
@@ -179,30 +193,28 @@ def _add_formula(
     return True
 
 
-def _beside_formula(
+def _remove_beside_formula(
     triggers: Sequence[Mapping[str, Any]], metrics: list[Json], remarks: Remarks
-) -> Sequence[Mapping[str, Any]]:
-    """The triggers that count beside a formula: in KEDA, only those of type Resource do (`getScaledObjectMetricSpecs`)."""
+) -> None:
+    """Beside a formula, only triggers of type Resource count in KEDA (`getScaledObjectMetricSpecs`)."""
     metrics[:] = [each for each in metrics if each["type"] != "ContainerResource"]
-    without_effect = [
-        index
-        for index, trigger in enumerate(triggers)
-        if trigger.get("type") == "cron" or (trigger.get("metadata") or {}).get("containerName")
-    ]
-    for index in without_effect:
-        remarks.add(
-            f"spec.triggers[{index}]", "in KEDA, it has no effect beside a formula; it is omitted"
-        )
-    return [each for index, each in enumerate(triggers) if index not in without_effect]
+    for index, trigger in enumerate(triggers):
+        if trigger.get("type") == "cron" or (trigger.get("metadata") or {}).get("containerName"):
+            remarks.add(
+                f"spec.triggers[{index}]",
+                "in KEDA, it has no effect beside a formula; it is omitted",
+            )
 
 
 def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
     metadata = trigger.get("metadata") or {}
-    kind = trigger.get("metricType") or metadata.get("type") or "Utilization"
+    # KEDA before 2.18 also takes it from the metadata.
+    kind = trigger.get("metricType") or metadata.get("type")
     if kind not in ("Utilization", "AverageValue"):
+        given = "it is missing" if kind is None else f"{kind!r} is neither"
         raise remarks.unconvertible(
             f"spec.triggers[{index}].metricType",
-            f"{kind!r} is neither Utilization nor AverageValue, which KEDA refuses",
+            f"{given}, which KEDA refuses. Write Utilization or AverageValue",
         )
     value = str(metadata.get("value", "")).strip()
     field = f"spec.triggers[{index}].metadata.value"

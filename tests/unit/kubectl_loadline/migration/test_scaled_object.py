@@ -63,7 +63,7 @@ def test_cpu_alone_never_goes_to_zero_as_in_keda():
 
 def test_cpu_beside_a_query_does_not_keep_the_target_from_zero():
     """KEDA reads no activity from cpu and memory."""
-    container = {"type": "memory", "metadata": {"value": "60", "containerName": "app"}}
+    container = {**CPU, "type": "memory", "metadata": {"value": "60", "containerName": "app"}}
     found = converted(prometheus(), CPU, container).autoscaler
     metrics = found["spec"]["metrics"]
     assert [each.get("activationValue") for each in metrics] == [None, "1P", "1P"]
@@ -241,6 +241,10 @@ def test_a_field_without_counterpart_is_reported(spec, field):
     assert remarked(prometheus(), **spec) == [field]
 
 
+def test_an_idle_count_of_zero_beside_an_explicit_minimum_of_zero_is_valid_in_keda():
+    assert remarked(prometheus(), idleReplicaCount=0, minReplicaCount=0) == []
+
+
 def test_the_way_to_zero_while_nothing_is_active_is_complete():
     """With `minReplicas` above 0, the LoadAutoscaler has no activation values."""
     triggers = prometheus(activationThreshold="5"), CPU
@@ -290,7 +294,12 @@ def test_a_way_to_zero_without_a_metric_that_can_start_begins_with_one():
         ([prometheus(threshold="+5")], {}, "spec.triggers[0].metadata.threshold: '+5' is not a number above 0"),
         ([{**CPU, "metadata": {"value": "60%"}}], {}, "spec.triggers[0].metadata.value: '60%' is not an integer"),
         ([{**CPU, "metricType": "AverageValue", "metadata": {}}], {}, "spec.triggers[0].metadata.value"),
-        ([{**CPU, "metricType": "Value"}], {}, "spec.triggers[0].metricType: 'Value' is neither Utilization nor AverageValue"),
+        ([{**CPU, "metricType": "Value"}], {}, "spec.triggers[0].metricType: 'Value' is neither, which KEDA refuses. Write Utilization or AverageValue"),
+        ([{**CPU, "metricType": None}], {}, "spec.triggers[0].metricType: it is missing, which KEDA refuses. Write Utilization"),
+        ([prometheus()], {"idleReplicaCount": 0}, "spec.idleReplicaCount: 0 is not less than minReplicaCount (0), which KEDA refuses"),
+        ([prometheus()], {"idleReplicaCount": 2, "minReplicaCount": 2}, "spec.idleReplicaCount: 2 is not less than minReplicaCount (2), which KEDA"),
+        ([prometheus()], {"idleReplicaCount": 1, "minReplicaCount": 0}, "spec.idleReplicaCount: 1 is not less than minReplicaCount (0), which KEDA"),
+        ([prometheus()], {"idleReplicaCount": "x", "minReplicaCount": 2}, "spec.idleReplicaCount: 'x' is not an integer"),
         ([{"type": "memory", "metadata": {"type": "Value", "value": "5"}}], {}, "spec.triggers[0].metricType: 'Value' is neither"),
         ([prometheus(activationThreshold="abc")], {}, "spec.triggers[0].metadata.activationThreshold: 'abc' is not a number"),
         ([prometheus(activationThreshold="Inf")], {}, "spec.triggers[0].metadata.activationThreshold: 'Inf' is not a number"),

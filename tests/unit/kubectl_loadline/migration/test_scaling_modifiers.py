@@ -8,6 +8,7 @@ from tests.crd_schema import schema_in, violations
 from tests.unit.kubectl_loadline.migration.scaled_objects import (
     CPU,
     converted,
+    cron,
     prometheus,
     remarked,
     spec_of,
@@ -143,11 +144,7 @@ def test_a_division_that_may_be_by_zero_is_reported(formula, reported):
 
 def test_beside_a_formula_only_resource_metrics_scale():
     container = {**CPU, "metadata": {"value": "60", "containerName": "app"}}
-    cron = {
-        "type": "cron",
-        "metadata": {"timezone": "UTC", "start": "0 8 * * *", "end": "0 9 * * *"},
-    }
-    triggers = [trigger("a"), CPU, container, cron]
+    triggers = [trigger("a"), CPU, container, cron("0 8 * * *", "0 9 * * *")]
     found = spec_of(*triggers, advanced=advanced("a"))
     assert [each["type"] for each in found["metrics"]] == ["External", "Resource", "Formula"]
     assert "schedules" not in found
