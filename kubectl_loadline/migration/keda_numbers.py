@@ -43,7 +43,10 @@ def target(
 
 
 def activation(field: str, value: object, *, syntax: re.Pattern[str], remarks: Remarks) -> Json:
-    """KEDA's activation value of a metric as the field `activationValue`; nothing without one, or with a negative one. Raises `Unconvertible`."""
+    """KEDA's activation value of a metric as the field `activationValue`; nothing without one. Raises `Unconvertible`.
+
+    A negative one, which the CRD refuses, stays: `replica_bounds` removes it.
+    """
     text = str(value or "").strip()
     if not text:
         return {}
@@ -52,15 +55,8 @@ def activation(field: str, value: object, *, syntax: re.Pattern[str], remarks: R
         raise remarks.unconvertible(
             field, f"{text!r} is not a number, such as 5 or 0.5{advice(text)}"
         )
-    if number < 0:
-        remarks.add(
-            field,
-            f"{text} cannot be an activationValue, and is omitted: in KEDA, the target is always active",
-            "Set minReplicas to 1.",
-        )
-        return {}
-    # The CRD accepts no sign.
-    return {"activationValue": text.lstrip("-")}
+    # The CRD accepts no sign, as of -0.
+    return {"activationValue": text if number < 0 else text.lstrip("-")}
 
 
 def _number(text: str, syntax: re.Pattern[str]) -> float | None:

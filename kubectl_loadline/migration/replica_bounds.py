@@ -18,31 +18,49 @@ NEVER_ACTIVE: Final = "1P"
 
 
 def replica_bounds(
-    spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks, *, always_active: bool
+    spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks, *, is_forced: bool
 ) -> Json:
-    """`minReplicas`, `maxReplicas` and `scaleToZero`; without the last, the metrics lose their activation values. Raises `Unconvertible`."""
+    """`minReplicas`, `maxReplicas` and `scaleToZero`; without the last, the metrics lose their activation values. Raises `Unconvertible`.
+
+    `is_forced`: KEDA keeps a replica whatever its triggers say.
+    """
     least, most = remarks.bounds(
         spec, "minReplicaCount", "maxReplicaCount", defaults=(0, MAX_REPLICAS)
     )
     _check_idle(spec, remarks)
-    if always_active:
+    reason = _reason_to_be_active(spec, metrics)
+    is_always_active = is_forced or reason is not None
+    kept = f"{reason}: minReplicas is 1; " if reason and least == 0 else ""
+    if is_always_active:
         # KEDA starts it, and its HPA has at least one replica.
         least = max(1, least)
-    bounds: Json = {"minReplicas": least, "maxReplicas": most}
-    if least == 0 and not any(map(can_start, metrics)):
-        bounds["minReplicas"] = 1
-        _remark_zero(spec, remarks)
-    elif least == 0:
+    goes_to_zero = least == 0 and any(map(can_start, metrics))
+    bounds: Json = {"minReplicas": least if goes_to_zero else max(1, least), "maxReplicas": most}
+    if goes_to_zero:
         bounds["scaleToZero"] = _scale_to_zero(spec, remarks)
-    if spec.get("idleReplicaCount") is not None and bounds["minReplicas"] > 0:
+    elif spec.get("idleReplicaCount") is not None and not is_always_active:
         _remark_idle(spec, metrics, remarks)
-    if bounds["minReplicas"] > 0:
+    elif least == 0:
+        _remark_zero(remarks)
+    else:
+        remarks.add("spec.minReplicaCount", f"{kept}{_STAYS_AT_ZERO}, while KEDA scales it up")
+    if not goes_to_zero:
         for metric in metrics:
             metric.pop("activationValue", None)
     for name in ("initialCooldownPeriod", "pollingInterval"):
         if spec.get(name):
             remarks.add(f"spec.{name}", _INTERVALS[name])
     return bounds
+
+
+def _reason_to_be_active(spec: Mapping[str, Any], metrics: Sequence[Json]) -> str | None:
+    """Why KEDA keeps a replica even if there is no load (`getScaledObjectState`)."""
+    if all(each.get("type") in ("cpu", "memory") for each in spec["triggers"]):
+        return "with only cpu and memory, KEDA keeps one replica as well"
+    for metric in metrics:
+        if (value := metric.get("activationValue", "")).startswith("-"):
+            return f"KEDA keeps one replica while {metric['name']} is above {value}, as it is at 0"
+    return None
 
 
 def _check_idle(spec: Mapping[str, Any], remarks: Remarks) -> None:
@@ -86,7 +104,7 @@ def _remark_idle(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Rema
 
 def _way_to_zero(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> str:
     if not any(map(can_start, metrics)):
-        return _METRIC_FOR_ZERO
+        return f"{TRIGGER_WITHOUT_LOAD}."
     zero = _scale_to_zero(spec, remarks)
     fields = [
         "minReplicas: 0",
@@ -100,26 +118,22 @@ def _way_to_zero(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Rema
     return f"set {', '.join(fields)}. While one is active, the target then has at least 1 replica."
 
 
-def _remark_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
+def _remark_zero(remarks: Remarks) -> None:
     """Why an object without a metric that can be read at zero replicas does not go to zero."""
-    if all(trigger.get("type") in ("cpu", "memory") for trigger in spec["triggers"]):
-        remarks.add(
-            "spec.minReplicaCount",
-            "with only cpu and memory, KEDA keeps one replica as well: minReplicas is 1",
-        )
-        return
     remarks.add(
         "spec.minReplicaCount",
         "KEDA scales to zero while no trigger other than cpu and memory is active. A LoadAutoscaler needs a metric of type Object or "
         f"External to start again, so minReplicas is 1; {_STAYS_AT_ZERO}",
-        f"For that, {_METRIC_FOR_ZERO}",
+        # With a trigger that is omitted, the target would be at zero while only that has load.
+        None if remarks.has_omission else f"To scale to zero, {TRIGGER_WITHOUT_LOAD}.",
     )
 
 
-_METRIC_FOR_ZERO: Final = (
-    "add a metric of type Object or External, set minReplicas to 0, "
-    f"and activationValue to {NEVER_ACTIVE} in the cpu and memory metrics."
+TRIGGER_WITHOUT_LOAD: Final = (
+    'add a trigger of type prometheus with the serverAddress of your Prometheus, `query: vector(0)` and `threshold: "1"`, '
+    "which never adds replicas, and convert it again"
 )
+"""What makes a LoadAutoscaler do what KEDA does by cron triggers alone: only its schedules then keep it from `minReplicas`, and from zero."""
 
 
 def remark_way_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:

@@ -20,6 +20,7 @@ from kubectl_loadline.migration.keda_fallback import add_fallback
 from kubectl_loadline.migration.prometheus_trigger import PrometheusMetrics
 from kubectl_loadline.migration.replica_bounds import (
     NEVER_ACTIVE,
+    TRIGGER_WITHOUT_LOAD,
     can_start,
     remark_way_to_zero,
     replica_bounds,
@@ -64,7 +65,7 @@ def from_scaled_object(
     metrics, cron_triggers = _triggers(original, given, prometheus, remarks)
     annotations = (scaled_object.get("metadata") or {}).get("annotations") or {}
     spec: Json = {}
-    bounds = replica_bounds(given, metrics, remarks, always_active=is_always_active(annotations))
+    bounds = replica_bounds(given, metrics, remarks, is_forced=is_always_active(annotations))
     if found_suspension := suspension(
         annotations, remarks, least=bounds["minReplicas"], most=bounds["maxReplicas"]
     ):
@@ -104,10 +105,7 @@ def _triggers(
         if trigger.get("type") == "cron"
     ]
     if not metrics:
-        raise Unconvertible(
-            f"{original}: none of its triggers ({_types(spec)}) has a counterpart. Leave it to KEDA, or "
-            "export the value to Prometheus and use a metric of it"
-        )
+        raise Unconvertible(f"{original}: {_without_metric(spec)}")
     if _add_formula(spec, metrics, prometheus, remarks):
         _remove_beside_formula(triggers, metrics, remarks)
         cron_triggers = []
@@ -129,8 +127,15 @@ def _check_describes(scaled_object: Mapping[str, Any], target: Json, remarks: Re
         )
 
 
-def _types(spec: Mapping[str, Any]) -> str:
-    return ", ".join(str(each.get("type")) for each in spec.get("triggers") or []) or "none"
+def _without_metric(spec: Mapping[str, Any]) -> str:
+    """Why an object has no metric, and what to do."""
+    types = [str(each.get("type")) for each in spec.get("triggers") or []]
+    if {*types} == {"cron"} and not _modifiers(spec):
+        return f"it has only cron triggers, and a LoadAutoscaler needs a metric beside its schedules: {TRIGGER_WITHOUT_LOAD}"
+    return (
+        f"none of its triggers ({', '.join(types) or 'none'}) has a counterpart. Leave it to KEDA, or "
+        "export the value to Prometheus and use a metric of it"
+    )
 
 
 def _target(spec: Mapping[str, Any], remarks: Remarks) -> Json:

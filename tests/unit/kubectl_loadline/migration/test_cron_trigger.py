@@ -26,10 +26,10 @@ from tests.unit.kubectl_loadline.migration.scaled_objects import (
 )
 def test_a_cron_trigger_becomes_a_schedule_if_its_duration_is_fixed(start, end, seconds):
     trigger = cron(start, end)
-    found = spec_of(prometheus(), trigger, minReplicaCount=1).get("schedules")
+    found = spec_of(prometheus(), trigger).get("schedules")
     if seconds is None:
         assert found is None
-        assert remarked(prometheus(), trigger, minReplicaCount=1) == ["spec.triggers[1]"]
+        assert remarked(prometheus(), trigger) == ["spec.triggers[1]"]
     else:
         (schedule,) = found
         assert schedule == {

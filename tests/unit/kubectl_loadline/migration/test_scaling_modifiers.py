@@ -152,10 +152,20 @@ def test_beside_a_formula_only_resource_metrics_scale():
     assert reported == ["spec.triggers[2]", "spec.triggers[3]"]
 
 
-def test_a_formula_that_is_always_active_in_keda_is_reported():
+def test_a_formula_that_is_active_at_zero_keeps_a_replica_as_in_keda():
     of = {"advanced": advanced("a", activationTarget="-1")}
-    assert "activationValue" not in formula_of(spec_of(trigger("a"), **of))
-    assert remarked(trigger("a"), **of) == [f"{FIELD}.activationTarget"]
+    found = spec_of(trigger("a"), **of)
+    assert found["minReplicas"] == 1
+    assert "activationValue" not in formula_of(found)
+    assert remarked(trigger("a"), **of) == ["spec.minReplicaCount"]
+
+
+def test_a_negative_threshold_of_an_input_does_not_keep_a_replica():
+    """Beside a formula, KEDA compares only its result."""
+    of = {"advanced": advanced("a", activationTarget="2")}
+    found = spec_of(trigger("a", activationThreshold="-1"), **of)
+    assert found["minReplicas"] == 0
+    assert remarked(trigger("a", activationThreshold="-1"), **of) == []
 
 
 def test_a_trigger_that_is_not_converted_cannot_be_part_of_the_formula():
