@@ -6,7 +6,14 @@ from typing import Any, Final
 
 from kubectl_loadline.migration.conversion import Json, Remarks
 from kubectl_loadline.migration.keda_numbers import GO_FLOAT, activation, target
-from scaler.extensions.formula.grammar import InvalidFormulaError, Node, Number, Operation, parse
+from scaler.extensions.formula.grammar import (
+    COMPARISONS,
+    InvalidFormulaError,
+    Node,
+    Number,
+    Operation,
+    parse,
+)
 
 FIELD: Final = "spec.advanced.scalingModifiers"
 _NAME: Final = re.compile(r"[A-Za-z_]\w*\b(?!\s*\()", re.ASCII)
@@ -66,6 +73,11 @@ def formula_metric(
         syntax=GO_FLOAT,
         remarks=remarks,
     )
+    if found_target["type"] == "AverageValue" and _may_be_negative(formula.root):
+        remarks.add(
+            f"{FIELD}.formula",
+            "here, a negative result counts as no load. The HPA of KEDA takes it for an overflow, and scales to maxReplicaCount",
+        )
     formula_field = {"expression": expression, "target": found_target}
     metric: Json = {"type": "Formula", "name": label, "formula": formula_field}
     return metric | activation(
@@ -114,6 +126,20 @@ def _is_above_zero(node: Node) -> bool:
             return _is_above_zero(node.operands[1])
         case Operation(operator="min" | "avg" | "+" | "*" | "/" | "ceil"):
             return all(map(_is_above_zero, node.operands))
+    return False
+
+
+def _may_be_negative(node: Node) -> bool:
+    """Whether it may, by its syntax. The inputs are not, as triggers of KEDA."""
+    match node:
+        case Operation(operator="-" | "negate"):
+            return True
+        case Operation(operator="max"):
+            return all(map(_may_be_negative, node.operands))
+        case Operation(operator="clamp"):
+            return any(map(_may_be_negative, node.operands[1:]))
+        case Operation() if node.operator not in COMPARISONS:
+            return any(map(_may_be_negative, node.operands))
     return False
 
 

@@ -142,6 +142,29 @@ def test_a_division_that_may_be_by_zero_is_reported(formula, reported):
     assert remarked(trigger("a"), trigger("b"), advanced=advanced(formula)) == reported
 
 
+@pytest.mark.parametrize(
+    ("formula", "is_reported"),
+    [
+        ("a - b", True),
+        ("-a", True),
+        ("max(a - b, -1)", True),
+        ("clamp(a, -5, 5)", True),
+        ("avg(a, b - 1)", True),
+        ("max(a - b, 0)", False),
+        ("clamp(a - b, 0, 5)", False),
+        ("(a - b) > 5", False),
+        ("a * 2 + b", False),
+    ],
+)
+def test_a_formula_whose_result_may_be_negative_is_reported(formula, is_reported):
+    """The value of a formula has no lower limit in KEDA (`calculateScalingModifiersFormula`), unlike that of a trigger."""
+    found = converted(trigger("a"), trigger("b"), advanced=advanced(formula)).remarks
+    assert [each.field for each in found] == ([f"{FIELD}.formula"] if is_reported else [])
+    assert all("scales to maxReplicaCount" in each.message for each in found)
+    value = advanced(formula, metricType="Value")
+    assert remarked(trigger("a"), trigger("b"), advanced=value) == []
+
+
 def test_beside_a_formula_only_resource_metrics_scale():
     container = {**CPU, "metadata": {"value": "60", "containerName": "app"}}
     triggers = [trigger("a"), CPU, container, cron("0 8 * * *", "0 9 * * *")]
