@@ -45,7 +45,6 @@ _OF_OTHER_PROGRAMS: Final = (
 )
 # Argo CD before 3.0 recognizes its objects by this label, which is also an ordinary one of charts.
 _INSTANCE: Final = "app.kubernetes.io/instance"
-# As Go's ParseInt reads one; no count has as many digits.
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,100}")
 _ZERO: Final = Quantity.from_int(0)
 _MAPS_OF_TEXTS: Final = ("labels", "annotations", "matchLabels")
@@ -88,10 +87,9 @@ class Remarks:
 
     def integer(self, field: str, value: object, *, least: int = 0) -> int:
         """The value of a field of the object, at least `least`. Raises `Unconvertible`."""
-        text = str(value)
-        if not _INTEGER.fullmatch(text):
+        found = go_integer(str(value))
+        if found is None:
             raise self.unconvertible(field, f"{value!r} is not an integer{advice(value)}")
-        found = int(text)
         if not least <= found <= INT32_MAX:
             raise self.unconvertible(field, f"{found} is not from {least} to {INT32_MAX}")
         return found
@@ -135,6 +133,11 @@ class Remarks:
     def has_omission(self) -> bool:
         """Whether there is a remark of `omit`."""
         return any(each.is_omission for each in self.found)
+
+
+def go_integer(text: str) -> int | None:
+    """What Go's strconv.ParseInt makes of the text, of any size; None for what is not an integer, or has more than 100 digits."""
+    return int(text) if _INTEGER.fullmatch(text) else None
 
 
 def _quantity(text: str) -> Quantity | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kubectl_loadline.migration.conversion import OF_KEDA, Json, Remarks, as_boolean
+from kubectl_loadline.migration.conversion import OF_KEDA, Json, Remarks, as_boolean, go_integer
 
 _PAUSED: Final = "autoscaling.keda.sh/paused"
 _FORCED: Final = "autoscaling.keda.sh/force-activation"
@@ -23,18 +23,19 @@ def suspension(annotations: Mapping[str, Any], remarks: Remarks, *, least: int, 
         if name.startswith(OF_KEDA):
             remarks.add(f"metadata.annotations[{name}]", "it has no counterpart and is omitted")
     if replicas in annotations:
-        given = str(annotations[replicas])
-        if given.isdecimal() and int(given) == 0 < least:
+        # As in KEDA's `GetPausedReplicaCount`.
+        count = go_integer(str(annotations[replicas]))
+        if count == 0 < least:
             remarks.add(
                 f"metadata.annotations[{replicas}]",
                 "a target that is at 0 already is disabled after the suspension, as minReplicas is above 0",
                 "Scale it to minReplicas after `suspend` was removed.",
             )
-        if given.isdecimal() and int(given) <= most:
-            return {"direction": "Both", "replicas": int(given)}
+        if count is not None and 0 <= count <= most:
+            return {"direction": "Both", "replicas": count}
         remarks.add(
             f"metadata.annotations[{replicas}]",
-            f"{given!r} is not a number from 0 to maxReplicas ({most}); the replicas are kept as they are",
+            f"{annotations[replicas]!r} is not a number from 0 to maxReplicas ({most}); the replicas are kept as they are",
         )
         return {"direction": "Both"}
     down, up = _is_set(annotations, scale_in), _is_set(annotations, scale_out)

@@ -106,11 +106,26 @@ def test_the_fallback_applies_to_the_external_metrics(fallback, expected):
         ("paused-scale-out", "yes", {"direction": "Up"}),
         ("paused-replicas", "many", {"direction": "Both"}),
         ("paused-replicas", "101", {"direction": "Both"}),
+        ("paused-replicas", "+5", {"direction": "Both", "replicas": 5}),
+        ("paused-replicas", "05", {"direction": "Both", "replicas": 5}),
+        ("paused-replicas", "-1", {"direction": "Both"}),
+        ("paused-replicas", " 5", {"direction": "Both"}),
+        ("paused-replicas", "\u0665", {"direction": "Both"}),
+        ("paused-replicas", "1" * 5000, {"direction": "Both"}),
     ],
 )
 def test_a_paused_object_stays_suspended(annotation, value, suspension):
     annotations = {f"autoscaling.keda.sh/{annotation}": value}
     assert spec_of(prometheus(), annotations=annotations).get("suspend") == suspension
+
+
+@pytest.mark.parametrize(
+    ("value", "is_reported"), [("+5", False), ("-0", False), ("-1", True), ("many", True)]
+)
+def test_a_number_of_paused_replicas_that_cannot_be_set_is_reported(value, is_reported):
+    field = "autoscaling.keda.sh/paused-replicas"
+    found = remarked(prometheus(), annotations={field: value})
+    assert found == ([f"metadata.annotations[{field}]"] if is_reported else [])
 
 
 def test_an_object_that_may_scale_neither_in_nor_out_is_suspended_in_both_directions():
