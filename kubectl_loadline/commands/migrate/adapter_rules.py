@@ -13,7 +13,7 @@ from kubectl_loadline.cluster.adapter_program import adapter_output, cluster_arg
 from kubectl_loadline.cluster.connecting import connected
 from kubectl_loadline.cluster.flags import cluster_of
 from kubectl_loadline.cluster.prometheus_url import prometheus_url
-from kubectl_loadline.commands.migrate.shared import check_outputs, written_values
+from kubectl_loadline.commands.migrate.shared import WrongInput, check_outputs, written_values
 from kubectl_loadline.migration.chart_values import is_configuration
 from kubectl_loadline.terminal.exit_codes import FAILED, FOUND, OK, WRONG
 from wire.process import go_yaml
@@ -45,11 +45,27 @@ def _parsed(text: object) -> object:
         return None
 
 
+def _check_flags(given: argparse.Namespace) -> None:
+    """Raises `WrongInput` for a flag that has no effect on a configuration."""
+    is_configuration = f"{given.files[0]} is a configuration of prometheus-adapter"
+    if given.rules is not None:
+        raise WrongInput(
+            f"--rules applies to the conversion of ScaledObjects, and {is_configuration}, whose conversion is printed: redirect stdout to a "
+            "file, or use --values for the chart"
+        )
+    for flag, is_given in (("--as-objects", given.as_objects), ("--enforce", given.enforce)):
+        if is_given:
+            raise WrongInput(
+                f"{flag} applies to the conversion of HPAs and ScaledObjects, and {is_configuration}: remove the flag"
+            )
+
+
 async def migrated_configuration(given: argparse.Namespace, configuration: Json) -> int:
     """Print it with named metrics in place of rules, or write it as values of the chart; the exit code.
 
-    Raises `UnusableOutput`, and `Unreachable` without a Prometheus, where the values are compared.
+    Raises `WrongInput`, `UnusableOutput`, and `Unreachable` without a Prometheus, where the values are compared.
     """
+    _check_flags(given)
     check_outputs(given, is_complete=True)
     cluster = cluster_of(given)
     async with (

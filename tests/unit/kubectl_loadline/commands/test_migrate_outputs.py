@@ -88,3 +88,16 @@ def test_values_of_the_user_are_not_replaced_by_a_whole_configuration(tmp_path, 
     file = written(tmp_path, "rules: [{seriesQuery: up}]\n")
     assert plugin(["migrate", file, f"--values={values}"]) == 2
     assert f"--values={values} has rules.existing, which" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--rules", "--as-objects", "--enforce"])
+def test_a_flag_for_autoscalers_is_refused_with_a_configuration(tmp_path, capsys, flag):
+    file = written(tmp_path, "rules: [{seriesQuery: up}]\n")
+    output_file = tmp_path / "new.yaml"
+    given = f"{flag}={output_file}" if flag == "--rules" else flag
+    assert plugin(["migrate", file, given]) == 2
+    error = capsys.readouterr().err
+    assert f"{flag} applies to the conversion of" in error
+    assert f"{file} is a configuration of prometheus-adapter" in error
+    assert ("redirect stdout to a file, or use --values" in error) is (flag == "--rules")
+    assert not output_file.exists()

@@ -32,5 +32,5 @@ def test_a_duration_that_is_too_short_is_refused_before_anything_is_shown_or_bui
 @pytest.mark.parametrize("seconds", ["90", "240.5", ""])
 def test_a_duration_that_is_long_enough_starts_the_preview(monkeypatch, seconds):
     monkeypatch.setenv("DEMO_SECONDS", seconds)
-    monkeypatch.setattr(preview, "replay", lambda directory: 0)
+    monkeypatch.setattr(preview, "replay", lambda _: 0)
     assert main(["preview"]) == 0
