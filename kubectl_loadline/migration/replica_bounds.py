@@ -94,11 +94,16 @@ _STAYS_AT_ZERO: Final = "a target that is at 0 is disabled until it is scaled to
 
 
 def _remark_idle(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Remarks) -> None:
-    """What to set for scaling to zero while nothing is active: the activation values are omitted with `minReplicas` above 0."""
+    """What to set for scaling to zero while nothing is active: the activation values are omitted with `minReplicas` above 0.
+
+    With a trigger that is omitted, the target would be at zero while only that has load.
+    """
     remarks.add(
         "spec.idleReplicaCount",
         f"LoadAutoscalers have no separate replica count for idle times, so the target keeps minReplicas; {_STAYS_AT_ZERO}",
-        f"To scale to zero while no trigger is active, {_way_to_zero(spec, metrics, remarks)}",
+        None
+        if remarks.has_omission
+        else f"To scale to zero while no trigger is active, {_way_to_zero(spec, metrics, remarks)}",
     )
 
 
@@ -119,12 +124,11 @@ def _way_to_zero(spec: Mapping[str, Any], metrics: Sequence[Json], remarks: Rema
 
 
 def _remark_zero(remarks: Remarks) -> None:
-    """Why an object without a metric that can be read at zero replicas does not go to zero."""
+    """Why an object without a metric that can be read at zero replicas does not go to zero, and what to do, as of `_remark_idle`."""
     remarks.add(
         "spec.minReplicaCount",
         "KEDA scales to zero while no trigger other than cpu and memory is active. A LoadAutoscaler needs a metric of type Object or "
         f"External to start again, so minReplicas is 1; {_STAYS_AT_ZERO}",
-        # With a trigger that is omitted, the target would be at zero while only that has load.
         None if remarks.has_omission else f"To scale to zero, {TRIGGER_WITHOUT_LOAD}.",
     )
 

@@ -53,10 +53,14 @@ def test_cron_triggers_alone_are_refused_with_what_makes_them_convertible():
     assert spec["scaleToZero"]["manualZero"] == "Activate"
 
 
-def test_an_omitted_trigger_beside_cron_is_not_replaced_by_one_without_load():
+@pytest.mark.parametrize(
+    ("bounds", "field"),
+    [({}, "minReplicaCount"), ({"idleReplicaCount": 0, "minReplicaCount": 2}, "idleReplicaCount")],
+)
+def test_an_omitted_trigger_beside_cron_is_not_replaced_by_one_without_load(bounds, field):
     kafka = {"type": "kafka", "metadata": {}}
-    found = converted(CPU, kafka, cron("0 8 * * *", "0 9 * * *")).remarks
-    assert [each.fix for each in found if each.field == "spec.minReplicaCount"] == [None]
+    found = converted(CPU, kafka, cron("0 8 * * *", "0 9 * * *"), **bounds).remarks
+    assert [each.fix for each in found if each.field == f"spec.{field}"] == [None]
 
 
 def test_cpu_beside_a_query_does_not_keep_the_target_from_zero():

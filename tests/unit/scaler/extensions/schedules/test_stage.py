@@ -12,6 +12,7 @@ from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
 from scaler.api.autoscaler import AutoscalerSpec
+from scaler.api.extension_spec import ScaleToZero
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.api.schedules import CalendarReference, FoundCalendar, ScheduleSpec
 from scaler.extensions import EXTENSIONS
@@ -155,6 +156,16 @@ def test_a_floor_ends_zero_even_while_metrics_fail():
 def test_a_zero_that_a_user_set_stays():
     of = scheduled(ScheduleSpec(name="office", min_replicas=10, **ACTIVE), min_replicas=0)
     assert decision(of, replicas=0).desired_replicas == 0
+
+
+@pytest.mark.parametrize(("times", "replicas"), [(ACTIVE, 10), (LATER, 0)])
+def test_a_metric_without_load_leaves_a_target_to_its_schedules_and_to_zero(times, replicas):
+    """What cron triggers of KEDA become, with a trigger that has no load."""
+    zero = ScaleToZero(cooldown_seconds=0, manual_zero="Activate")
+    schedule = ScheduleSpec(name="cron-0", min_replicas=10, **times)
+    of = msgspec.structs.replace(scheduled(schedule, min_replicas=0), scale_to_zero=zero)
+    assert decision(of, replicas=0).desired_replicas == replicas
+    assert decision(of, replicas=10).desired_replicas == replicas
 
 
 def test_why_names_the_schedule_and_the_next_change():
