@@ -2,7 +2,8 @@
 
 They come from watch caches of their metadata, one for each resource that was ever requested, started by the first
 request. prometheus-adapter sends a LIST of whole objects for every request, at most five a second. Where the adapter may
-not list the whole cluster, or the copy is outdated, it lists the namespace of the request, which equal requests share.
+not list the whole cluster, the copy is outdated, or some labels are too large for it, it lists the namespace of the request,
+which equal requests share.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from adapter import telemetry
 from adapter.caches import OBJECT_LISTS_BYTES, SizedCache, selector_bytes
 from adapter.fetch.cluster_mapping import ClusterMapping
 from adapter.fetch.label_index import LabelIndex
+from adapter.fetch.object_labels import LABEL_BYTES, ListedObject, with_bounded_labels
 from adapter.model import PODS, GroupResource, KubeObject
 from wire.api import kube_json
 from wire.api.labels import Selector
@@ -27,7 +29,7 @@ from wire.api.status import StatusError, Unavailable
 from wire.kube.cache import PAGE_SIZE, WatchCache
 from wire.kube.list_and_watch import OBJECTS_MAX, pages
 from wire.kube.mapping import Resource
-from wire.kube.metadata_only import METADATA_LIST, PartialObject
+from wire.kube.metadata_only import METADATA_LIST
 from wire.kube.object_copy import COPY_AGE_SECONDS_MAX
 from wire.kube.requests import Watcher
 from wire.process.single_flight import SingleFlight
@@ -37,10 +39,9 @@ FIRST_LIST_SECONDS = 5.0
 """How long the first request for a resource waits for its watch cache before it lists only its own objects."""
 
 _RESULT_BYTES = 500
-_OBJECT_BYTES = 56
-_LABEL_BYTES = 120
-"""What a kept result takes beside its namespace and selector, each of its objects, and each label that it does not share with
-the copy, roughly. A client that invents namespaces and selectors cannot fill the memory."""
+_OBJECT_BYTES = 64
+"""What a kept result takes beside its namespace and selector, and each of its objects, roughly. A client that invents
+namespaces and selectors cannot fill the memory."""
 
 LISTS_MAX = 10
 """LISTs in flight at once where the copy is missing or outdated."""
@@ -48,11 +49,15 @@ LIST_SECONDS = 60.0
 """How long such a LIST may take. No client waits for longer, and another one could have its place."""
 LIST_FRESH_SECONDS = 1.0
 """How long such a LIST serves equal requests, as with the evaluations of queries."""
+LARGE_LABELS_PAGE_SIZE = 10
+"""How many objects a page has where some have large labels: each may have 1.5 MB. Only one such LIST is in flight at a time."""
 
 RUNNING = "status.phase=Running"
 
 _Key = tuple[str, str, str]  # path, label selector, field selector
-_Found = SizedCache[tuple["_Watched", str, Selector], tuple[int, Sequence[KubeObject]]]
+_Place = tuple[str, str]  # namespace, name
+_Found = SizedCache[tuple["_Watched", str, Selector], tuple[int, Sequence[_Place]]]
+"""Without labels: a result whose objects have changed is kept until it is requested again, or another one takes its place."""
 
 
 class _Watched:
@@ -69,9 +74,10 @@ class _Watched:
         self.cache = WatchCache(
             client,
             path,
-            PartialObject,
+            ListedObject,
             field_selector=field_selector,
             metadata_only=True,
+            convert=with_bounded_labels,
             on_change=self._changed,
             on_crash=telemetry.CRASHES.inc,
             monotonic=monotonic,
@@ -80,6 +86,8 @@ class _Watched:
         # How often the objects of a namespace, or any ("") have changed; a result is valid for one of these numbers.
         self._changes: dict[str, int] = {}
         self._found = found
+        self._with_large_labels: dict[str, set[str]] = {}
+        """The names of the objects whose labels are not known, by namespace."""
 
     async def is_current(self) -> bool:
         """Whether objects may be selected: the first request waits for the first LIST."""
@@ -87,17 +95,24 @@ class _Watched:
             return False
         return self.cache.age_seconds <= COPY_AGE_SECONDS_MAX
 
+    def has_large_labels(self, namespace: str) -> bool:
+        """Whether the labels of an object there are too large to be kept, so that a selector cannot be compared with them."""
+        found = self._with_large_labels
+        return namespace in found if namespace else bool(found)
+
     def select(self, namespace: str, selector: Selector) -> Sequence[KubeObject]:
         changes = self._changes.get(namespace, 0)
         kept = self._found.get((self, namespace, selector))
         if kept is not None and kept[0] == changes:
-            return kept[1]
+            copies = (self.cache.get(*place) for place in kept[1])
+            return [_kube_object(each) for each in copies if each is not None]
         items = self._candidates(namespace, selector)
         found = _in_list_order(each for each in items if selector.matches(each.metadata.labels))
-        self._found.keep((self, namespace, selector), (changes, found))
+        places = tuple((each.namespace, each.name) for each in found)
+        self._found.keep((self, namespace, selector), (changes, places))
         return found
 
-    def _candidates(self, namespace: str, selector: Selector) -> Iterable[PartialObject]:
+    def _candidates(self, namespace: str, selector: Selector) -> Iterable[ListedObject]:
         """All objects that may match."""
         names = self._index.names(namespace, selector) if namespace else None
         if names is None:
@@ -105,13 +120,24 @@ class _Watched:
         found = (self.cache.get(namespace, name) for name in names)
         return (each for each in found if each is not None)
 
-    def _changed(self, old: PartialObject | None, new: PartialObject | None) -> None:
+    def _changed(self, old: ListedObject | None, new: ListedObject | None) -> None:
         # Most events change a status, which does not matter here.
-        if old is None or new is None or old.metadata.labels != new.metadata.labels:
+        if old is None or new is None or _labels(old) != _labels(new):
             self._index.changed(old, new)
+            self._note_large_labels(old, new)
             changed = new or old
             for namespace in {"", changed.metadata.namespace if changed else ""}:
                 self._changes[namespace] = self._changes.get(namespace, 0) + 1
+
+    def _note_large_labels(self, old: ListedObject | None, new: ListedObject | None) -> None:
+        if old is not None and not old.has_all_labels:
+            names = self._with_large_labels[old.metadata.namespace]
+            names.discard(old.metadata.name)
+            if not names:
+                del self._with_large_labels[old.metadata.namespace]
+        if new is not None and not new.has_all_labels:
+            names = self._with_large_labels.setdefault(new.metadata.namespace, set())
+            names.add(new.metadata.name)
 
 
 class WatchedObjects:
@@ -142,6 +168,7 @@ class WatchedObjects:
             bytes_max // 8, LIST_FRESH_SECONDS, timer=monotonic, getsizeof=lambda kept: kept[1]
         )
         self._list_slots = asyncio.Semaphore(LISTS_MAX)
+        self._large_list_slot = asyncio.Semaphore(1)
 
     async def objects(
         self, resource: GroupResource, *, namespace: str, selector: Selector
@@ -169,9 +196,13 @@ class WatchedObjects:
         watched = self._watched.get((discovered.path(), field_selector))
         if watched is None:
             watched = self._start(discovered, field_selector)
-        if await watched.is_current():
+        is_current = await watched.is_current()
+        is_large = not selector.is_empty() and watched.has_large_labels(namespace)
+        if is_current and not is_large:
             return watched.select(namespace, selector)
-        return await self._shared_list(discovered, namespace, selector, field_selector)
+        return await self._shared_list(
+            discovered, namespace, selector, field_selector, is_large=is_large
+        )
 
     def _start(self, resource: Resource, field_selector: str) -> _Watched:
         watched = _Watched(
@@ -185,22 +216,31 @@ class WatchedObjects:
         return watched
 
     async def _shared_list(
-        self, resource: Resource, namespace: str, selector: Selector, field_selector: str
+        self,
+        resource: Resource,
+        namespace: str,
+        selector: Selector,
+        field_selector: str,
+        *,
+        is_large: bool,
     ) -> Sequence[KubeObject]:
-        """List only these objects: the copy is slow to fill or outdated, or the adapter may list this namespace but not the cluster."""
+        """List only these objects: the copy is slow to fill or outdated, the adapter may list this namespace but not the cluster, or
+        there are objects with large labels (`is_large`).
+        """
         key = (resource.path(quote(namespace, safe="")), str(selector), field_selector)
         fresh = self._fresh_lists.get(key)
         if fresh is not None:
             return fresh[0]
-        return await self._lists.do(key, lambda: self._list(resource, key))
+        return await self._lists.do(key, lambda: self._list(resource, key, is_large=is_large))
 
-    async def _list(self, resource: Resource, key: _Key) -> Sequence[KubeObject]:
+    async def _list(self, resource: Resource, key: _Key, *, is_large: bool) -> Sequence[KubeObject]:
         path, label_selector, field_selector = key
         selectors = {"labelSelector": label_selector, "fieldSelector": field_selector}
         params = {name: text for name, text in selectors.items() if text}
         try:
-            async with self._list_slots:
-                found = _in_list_order(await self._pages(path, params))
+            async with self._large_list_slot if is_large else self._list_slots:
+                page_size = LARGE_LABELS_PAGE_SIZE if is_large else PAGE_SIZE
+                found = _in_list_order(await self._pages(path, params, page_size))
         except StatusError as error:
             if error.code != 403:
                 raise Unavailable(f"cannot list {resource.name}: {error.message}") from error
@@ -213,16 +253,21 @@ class WatchedObjects:
             self._fresh_lists[key] = (found, _listed_bytes(key, found))
         return found
 
-    async def _pages(self, path: str, selectors: dict[str, str]) -> Sequence[PartialObject]:
-        found: list[PartialObject] = []
+    async def _pages(
+        self, path: str, selectors: dict[str, str], page_size: int
+    ) -> Sequence[ListedObject]:
+        found: list[ListedObject] = []
         get = partial(self._client.get, path, accept=METADATA_LIST)
         read_pages = 0
         try:
             async with asyncio.timeout(LIST_SECONDS):
                 async for page in pages(
-                    path, get, selectors, PAGE_SIZE, objects_max=self._objects_max
+                    path, get, selectors, page_size, objects_max=self._objects_max
                 ):
-                    found += (kube_json.decode(each, PartialObject) for each in page.items)
+                    found += (
+                        with_bounded_labels(kube_json.decode(each, ListedObject))
+                        for each in page.items
+                    )
                     read_pages += 1
         except TimeoutError as error:
             raise Unavailable(
@@ -231,7 +276,7 @@ class WatchedObjects:
         return found
 
 
-def _found_bytes(namespace: str, selector: Selector, found: Sequence[KubeObject]) -> int:
+def _found_bytes(namespace: str, selector: Selector, found: Sequence[_Place]) -> int:
     of_key = text_bytes(namespace) + selector_bytes(selector)
     return _RESULT_BYTES + of_key + _OBJECT_BYTES * len(found)
 
@@ -239,10 +284,14 @@ def _found_bytes(namespace: str, selector: Selector, found: Sequence[KubeObject]
 def _listed_bytes(key: _Key, found: Sequence[KubeObject]) -> int:
     texts = sum(map(text_bytes, key))
     labels = sum(len(each.labels) for each in found)
-    return 2 * _RESULT_BYTES + texts + 4 * _OBJECT_BYTES * len(found) + _LABEL_BYTES * labels
+    return 2 * _RESULT_BYTES + texts + 4 * _OBJECT_BYTES * len(found) + LABEL_BYTES * labels
 
 
-async def _first_list(cache: WatchCache[PartialObject]) -> bool:
+def _labels(listed: ListedObject) -> tuple[bool, dict[str, str]]:
+    return listed.has_all_labels, listed.metadata.labels
+
+
+async def _first_list(cache: WatchCache[ListedObject]) -> bool:
     """Whether the cache was filled in time; a cache that fails is not awaited."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(FIRST_LIST_SECONDS):
@@ -250,16 +299,14 @@ async def _first_list(cache: WatchCache[PartialObject]) -> bool:
     return cache.is_synced
 
 
-def _in_list_order(found: Iterable[PartialObject]) -> Sequence[KubeObject]:
+def _in_list_order(found: Iterable[ListedObject]) -> Sequence[KubeObject]:
     """As the API server lists: by namespace and name."""
     return sorted(
-        (
-            KubeObject(
-                name=each.metadata.name,
-                namespace=each.metadata.namespace,
-                labels=each.metadata.labels,
-            )
-            for each in found
-        ),
+        map(_kube_object, found),
         key=lambda each: (each.namespace, each.name),
     )
+
+
+def _kube_object(listed: ListedObject) -> KubeObject:
+    metadata = listed.metadata
+    return KubeObject(name=metadata.name, namespace=metadata.namespace, labels=metadata.labels)

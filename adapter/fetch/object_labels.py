@@ -1,0 +1,33 @@
+"""What the labels of one object may take in the memory of the adapter.
+
+Kubernetes limits the length of a label, and not how many an object has: 1.5 MB of labels, which etcd accepts, take 16 MB when they are
+decoded. So the labels of an object that takes too much are left out, and the API server compares it with a selector.
+"""
+
+from typing import Final
+
+import msgspec
+
+from wire.kube.metadata_only import PartialObject
+
+LABELS_BYTES_MAX: Final = 32 * 1024
+"""About 200 labels. Those of nodes with all features of their hardware take less, and those of pods a tenth of it."""
+LABEL_BYTES: Final = 120
+"""What a label takes beside its texts, roughly."""
+
+
+class ListedObject(PartialObject, frozen=True, gc=False):
+    """Name and labels of an object. Without `has_all_labels` it has some, and none of them is known."""
+
+    # Not in the JSON of any object: names of fields have no underscores in Kubernetes.
+    has_all_labels: bool = True
+
+
+def with_bounded_labels(found: ListedObject) -> ListedObject:
+    """The same object; without its labels if they take too much."""
+    labels = found.metadata.labels
+    texts = sum(map(len, labels)) + sum(map(len, labels.values()))
+    if texts + LABEL_BYTES * len(labels) <= LABELS_BYTES_MAX:
+        return found
+    metadata = msgspec.structs.replace(found.metadata, labels={})
+    return ListedObject(metadata=metadata, has_all_labels=False)
