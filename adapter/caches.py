@@ -13,7 +13,7 @@ from wire.api.labels import Selector
 
 MIB: Final = 1024 * 1024
 
-CACHES_BYTES: Final = 512 * MIB
+CACHES_BYTES: Final = 576 * MIB
 """The budget for the sum of the shares."""
 
 REQUESTS_BYTES: Final = 144 * MIB
@@ -31,6 +31,8 @@ CONNECTIONS_BYTES: Final = 32 * MIB
 authenticated, 12 for all others, which were measured to take more than the estimate."""
 STREAMS_BYTES: Final = 96 * MIB
 """What is watched, with its queries and the newest responses: 28,000 requests with one value, or 15,000 with those of five pods."""
+RESPONSES_BYTES: Final = 64 * MIB
+"""What `wire.serving.large_responses` sends at a time: the list of 110,000 pods, or 25 of 5,000 pods."""
 WIDE_QUERIES_BYTES: Final = 38 * MIB
 """Wide queries with their proofs and namespaces: 75,000 namespaces of a few queries, or 10,000 queries for one namespace each."""
 

@@ -130,12 +130,12 @@ class _Watched:
                 self._changes[namespace] = self._changes.get(namespace, 0) + 1
 
     def _note_large_labels(self, old: ListedObject | None, new: ListedObject | None) -> None:
-        if old is not None and not old.has_all_labels:
+        if old is not None and old.labels_left_out:
             names = self._with_large_labels[old.metadata.namespace]
             names.discard(old.metadata.name)
             if not names:
                 del self._with_large_labels[old.metadata.namespace]
-        if new is not None and not new.has_all_labels:
+        if new is not None and new.labels_left_out:
             names = self._with_large_labels.setdefault(new.metadata.namespace, set())
             names.add(new.metadata.name)
 
@@ -288,7 +288,7 @@ def _listed_bytes(key: _Key, found: Sequence[KubeObject]) -> int:
 
 
 def _labels(listed: ListedObject) -> tuple[bool, dict[str, str]]:
-    return listed.has_all_labels, listed.metadata.labels
+    return listed.labels_left_out, listed.metadata.labels
 
 
 async def _first_list(cache: WatchCache[ListedObject]) -> bool:

@@ -17,10 +17,10 @@ LABEL_BYTES: Final = 120
 
 
 class ListedObject(PartialObject, frozen=True, gc=False):
-    """Name and labels of an object. Without `has_all_labels` it has some, and none of them is known."""
+    """Name and labels of an object. With `labels_left_out` it has labels, and none of them is known."""
 
     # Not in the JSON of any object: names of fields have no underscores in Kubernetes.
-    has_all_labels: bool = True
+    labels_left_out: bool = False
 
 
 def with_bounded_labels(found: ListedObject) -> ListedObject:
@@ -30,4 +30,4 @@ def with_bounded_labels(found: ListedObject) -> ListedObject:
     if texts + LABEL_BYTES * len(labels) <= LABELS_BYTES_MAX:
         return found
     metadata = msgspec.structs.replace(found.metadata, labels={})
-    return ListedObject(metadata=metadata, has_all_labels=False)
+    return ListedObject(metadata=metadata, labels_left_out=True)

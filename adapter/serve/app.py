@@ -12,6 +12,7 @@ from aiohttp import web
 
 from adapter import telemetry
 from adapter.answer import ActiveConfiguration, Answers, MetricPaths
+from adapter.documents.encoding import encoded
 from adapter.documents.paths import VERSIONS
 from adapter.serve import api_discovery, openapi
 from wire.api import custom_metrics
@@ -69,7 +70,8 @@ class MetricsAPI:
                 active = self._answers.active
                 return respond(request, self._documents.document(active, group, version))
             case ["apis", group, version, *rest] if self._paths.is_served(group, version):
-                return respond(request, await self._metric(request, group, version, "/".join(rest)))
+                document = await self._metric(request, group, version, "/".join(rest))
+                return respond(request, encoded(document))
         raise path_not_found()
 
     async def openapi(self, request: web.Request) -> web.Response:

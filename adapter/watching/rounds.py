@@ -29,11 +29,12 @@ from adapter.model import (
     Plan,
     UsageQuery,
 )
-from adapter.watching.byte_budget import ByteBudget
 from adapter.watching.compared_values import compared_values
 from adapter.watching.sources import REFUSED_SECONDS, NotEvaluated, OwnQueries, Source, Sources
+from adapter.watching.streamed_body import streamed_body
 from adapter.watching.waiting_limit import WaitingLimit
 from wire.api.status import StatusError, Unavailable, failure, internal_error
+from wire.process.byte_budget import ByteBudget
 from wire.process.crashes import Crashes
 from wire.serving.rendering import as_status
 
@@ -114,9 +115,10 @@ class Watched:
         has_changed = self.version == 0 or (code, values) != (self.code, self.values)
         if not (has_changed or self.has_new_user):
             return
+        # First, because it may raise.
+        self.code, self.values, self.body = code, _exact(values), _exact(encoded())
         self.version += has_changed
         self.has_new_user = False
-        self.code, self.values, self.body = code, _exact(values), _exact(encoded())
 
 
 class Rounds:
@@ -245,7 +247,7 @@ class Rounds:
         try:
             limit.begin()
             document = await self._answer(watched.known, steps)
-            watched.become(200, compared_values(document), lambda: msgspec.json.encode(document))
+            watched.become(200, compared_values(document), lambda: streamed_body(document))
         except NotEvaluated as error:
             self._refuse(watched, error)
             return

@@ -12,7 +12,10 @@ import msgspec
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
+from wire.api.json_pieces import JSONPieces, in_pieces
 from wire.api.status import StatusError, Unavailable, failure, service_unavailable
+from wire.process.byte_budget import ByteBudget
+from wire.serving.large_responses import LARGE_BYTES, SENDING, LargeResponse
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -48,18 +51,24 @@ def negotiated_type(request: web.BaseRequest) -> str:
     return media_type
 
 
-def respond(request: web.BaseRequest, document: Any) -> web.Response:
-    """A response 200 with `document` (a Struct, or encoded JSON) as its body.
+def respond(
+    request: web.BaseRequest, document: Any, *, budget: ByteBudget = SENDING
+) -> web.Response:
+    """A response 200 with `document` (a Struct, encoded JSON, or pieces of it) as its body. `budget`: of large ones.
 
-    Raises `StatusError` 406.
+    Raises `StatusError` 406, 413 if it is too large, and `Unavailable` while others take too much memory.
     """
     media_type = negotiated_type(request)
-    body = _json(request, document)
-    if media_type != YAML:
-        return web.Response(body=body, content_type=JSON)
-    if len(body) < _LARGE_BYTES:
-        return web.Response(body=yaml_of(body), content_type=YAML)
-    return _LargeYAML(body)
+    found = document if isinstance(document, JSONPieces) else in_pieces(document)
+    if media_type == YAML:
+        return _yaml_response(found, budget)
+    pieces, own_bytes = [*found.pieces, b"\n"], found.own_bytes
+    if found.size_bytes <= INDENTED_BYTES_MAX and _wants_indentation(request):
+        pieces = [_indented(b"".join(found.pieces))]
+        own_bytes = len(pieces[0])
+    if found.size_bytes < LARGE_BYTES:
+        return web.Response(body=b"".join(pieces), content_type=JSON)
+    return LargeResponse(pieces, content_type=JSON, own_bytes=own_bytes, budget=budget)
 
 
 def respond_with_error(request: web.BaseRequest, error: StatusError) -> web.Response:
@@ -70,7 +79,8 @@ def respond_with_error(request: web.BaseRequest, error: StatusError) -> web.Resp
     headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, private"}
     if error.details is not None and error.details.retry_after_seconds:
         headers["Retry-After"] = str(error.details.retry_after_seconds)
-    body = _json(request, error.to_status())
+    body = _encoder.encode(error.to_status())
+    body = _indented(body) if _wants_indentation(request) else body + b"\n"
     return web.Response(
         body=yaml_of(body) if media_type == YAML else body,
         status=error.code,
@@ -120,18 +130,29 @@ def _by_preference(accept: str) -> list[str]:
     return sorted(clauses, key=weight, reverse=True)
 
 
-class _LargeYAML(web.Response):
+class _LargeYAML(LargeResponse):
     """A response that becomes YAML in a thread when it is sent: PyYAML takes a second for 20,000 metrics."""
-
-    def __init__(self, encoded: bytes) -> None:
-        super().__init__(content_type=YAML)
-        self._encoded = encoded
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Convert before the headers, which contain the length, are sent."""
         loop = asyncio.get_running_loop()
-        self.body = await loop.run_in_executor(_converter, yaml_of, self._encoded)
+        encoded = b"".join(self._pieces)
+        self._pieces.clear()
+        self._pieces.append(await loop.run_in_executor(_converter, yaml_of, encoded))
         return await super().prepare(request)
+
+
+def _yaml_response(found: JSONPieces, budget: ByteBudget) -> web.Response:
+    if found.size_bytes < _LARGE_YAML_BYTES:
+        return web.Response(body=yaml_of(b"".join(found.pieces)), content_type=YAML)
+    own_bytes = YAML_COST * found.size_bytes
+    if own_bytes > budget.bytes_max:
+        at_most_mib = budget.bytes_max / YAML_COST / (1 << 20)
+        raise failure(
+            406,
+            f"a response of more than {at_most_mib:.0f} MiB is not converted to YAML: request JSON",
+        )
+    return _LargeYAML(found.pieces, content_type=YAML, own_bytes=own_bytes, budget=budget)
 
 
 def yaml_of(encoded: bytes) -> bytes:
@@ -154,16 +175,17 @@ def yaml_of(encoded: bytes) -> bytes:
 
 PRETTY_LENGTH_MAX = 8_192
 """The response to a longer URL is not indented."""
-_LARGE_BYTES = 16_384
+INDENTED_BYTES_MAX = 1 << 20
+"""Nor is a larger response, which indentation would double."""
+YAML_COST = 8
+"""How many times its JSON a response takes while it is converted to YAML, and afterwards, roughly."""
+_LARGE_YAML_BYTES = 16_384
 _ITEMS_AT_ONCE = 20
 _converter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="yaml")
 
 
-def _json(request: web.BaseRequest, document: Any) -> bytes:
-    encoded = document if isinstance(document, bytes) else _encoder.encode(document)
-    if _wants_indentation(request):
-        return msgspec.json.format(encoded, indent=2)
-    return encoded + b"\n"
+def _indented(encoded: bytes) -> bytes:
+    return msgspec.json.format(encoded, indent=2)
 
 
 def _wants_indentation(request: web.BaseRequest) -> bool:

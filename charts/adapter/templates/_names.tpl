@@ -190,6 +190,6 @@ true
 
 {{/* Of the container. A value replaces all of the default: with a part of it, a request could be above the limit. */}}
 {{- define "loadline-adapter.resources" -}}
-{{- $default := dict "requests" (dict "cpu" "100m" "memory" "128Mi") "limits" (dict "memory" "752Mi") -}}
+{{- $default := dict "requests" (dict "cpu" "100m" "memory" "128Mi") "limits" (dict "memory" "816Mi") -}}
 {{- toYaml (kindIs "invalid" .Values.resources | ternary $default .Values.resources) -}}
 {{- end -}}

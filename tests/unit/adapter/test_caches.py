@@ -5,7 +5,7 @@ import re
 from adapter import caches
 from adapter.wide import plans, text
 from testbed.programs import REPOSITORY
-from wire.serving import connection_shares, review_cache
+from wire.serving import connection_shares, large_responses, review_cache
 from wire.serving.connection_shares import Group
 
 SHARES = [
@@ -18,7 +18,7 @@ REST_BYTES = 128 * caches.MIB
 
 
 def test_the_shares_fit_in_the_budget():
-    assert len(SHARES) == 8
+    assert len(SHARES) == 9
     assert sum(SHARES) <= caches.CACHES_BYTES
 
 
@@ -43,6 +43,10 @@ def test_connections_stay_within_their_share():
     shares = connection_shares.SHARES
     limited = [shares[group].bytes_max for group in shares if group is not Group.VERIFIED]
     assert sum(limited) <= caches.CONNECTIONS_BYTES
+
+
+def test_large_responses_stay_within_their_share():
+    assert large_responses.SENDING.bytes_max <= caches.RESPONSES_BYTES
 
 
 def test_wide_queries_stay_within_their_share():

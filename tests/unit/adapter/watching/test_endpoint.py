@@ -11,7 +11,6 @@ from prometheus_client import REGISTRY
 from adapter.answer import KnownRequest
 from adapter.caches import STREAMS_BYTES
 from adapter.watching import endpoint
-from adapter.watching.byte_budget import ByteBudget
 from adapter.watching.endpoint import MetricStreams
 from adapter.watching.rounds import Rounds
 from tests.deadline import DEADLINE_SECONDS
@@ -25,6 +24,7 @@ from wire.api.metric_stream import (
     encode,
 )
 from wire.api.status import Unavailable, failure, forbidden, not_found, unauthorized
+from wire.process.byte_budget import ByteBudget
 from wire.serving.access_guard import USER
 from wire.serving.attributes import User
 from wire.serving.listener import Listener

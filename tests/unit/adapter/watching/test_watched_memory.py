@@ -8,7 +8,6 @@ from adapter.answer import ActiveConfiguration, MetricPaths
 from adapter.caches import MIB
 from adapter.config import parse as parse_configuration
 from adapter.model import Offer
-from adapter.watching.byte_budget import ByteBudget
 from adapter.watching.endpoint import _Stream
 from adapter.watching.rounds import Rounds
 from tests.fakes.adapter import FakeCatalog
@@ -17,6 +16,7 @@ from tests.unit.adapter.watching.test_rounds import document, query_of
 from wire.api import external_metrics
 from wire.api.metric_stream import StreamRequest, WatchedPath
 from wire.api.status import forbidden
+from wire.process.byte_budget import ByteBudget
 from wire.serving.attributes import User
 
 OFFER = Offer(parse_configuration("metrics: [{name: queue, query: up}]").rules[0])

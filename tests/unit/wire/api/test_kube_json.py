@@ -48,7 +48,7 @@ TYPES = decoded_types()
 def test_the_types_are_found():
     names = {each.__name__ for each in TYPES}
     assert {"Autoscaler", "Pod", "Scale", "Lease", "Status", "MetricValueList", "_TokenReview",
-            "PodMetricsList", "ConfigMap", "PartialObject", "_AccessReview"} <= names  # fmt: skip
+            "PodMetricsList", "ConfigMap", "ListedObject", "_AccessReview"} <= names  # fmt: skip
 
 
 def test_every_document_of_kubernetes_is_decoded_by_kube_json():

@@ -1,16 +1,16 @@
-"""What all streams together may take in memory."""
+"""What several things together may take in memory."""
 
 
 class ByteBudget:
     """Bytes that are taken and given back."""
 
     def __init__(self, bytes_max: int) -> None:
-        self._bytes_max = bytes_max
+        self.bytes_max = bytes_max
         self.taken = 0
 
     def take(self, size_bytes: int) -> bool:
         """False if there is not enough left: then nothing is taken."""
-        if self.taken + size_bytes > self._bytes_max:
+        if self.taken + size_bytes > self.bytes_max:
             return False
         self.taken += size_bytes
         return True
