@@ -3,9 +3,13 @@
 aiohttp would hand over a whole body at once, which TLS and the socket copy, and would keep it until the next request of the connection.
 """
 
+import asyncio
+import itertools
+import math
+import time
 import weakref
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from aiohttp import web
@@ -21,18 +25,48 @@ SENDING_BYTES_MAX: Final = 64 << 20
 WRITE_BYTES: Final = 64 << 10
 RETRY_AFTER_SECONDS: Final = 1.0
 """A response is sent within milliseconds, unless its client reads slowly."""
+SLOW_SECONDS: Final = 5.0
+"""A response that takes longer is ended when another one needs its place: otherwise a client that reads slowly keeps it from all."""
 
-SENDING: Final = ByteBudget(SENDING_BYTES_MAX)
+
+class Sending(ByteBudget):
+    """What large responses take while they are sent."""
+
+    def __init__(self, bytes_max: int, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(bytes_max)
+        self.monotonic = monotonic
+        self._numbers = itertools.count()
+        self._responses: weakref.WeakValueDictionary[int, LargeResponse] = (
+            weakref.WeakValueDictionary()
+        )
+
+    def begin(self, response: "LargeResponse", size_bytes: int) -> bool:
+        """False if it does not fit beside the others, and none of them is slow."""
+        while not self.take(size_bytes):
+            since_seconds = self.monotonic() - SLOW_SECONDS
+            # In the order in which they have begun.
+            slow = [
+                each for each in self._responses.values() if each.began_seconds <= since_seconds
+            ]
+            if not slow:
+                return False
+            slow[0].end()
+        self._responses[next(self._numbers)] = response
+        return True
 
 
 class LargeResponse(web.Response):
     """It is counted until it was sent, or dropped."""
 
     def __init__(
-        self, pieces: Iterable[bytes], *, content_type: str, own_bytes: int, budget: ByteBudget
+        self, pieces: Iterable[bytes], *, content_type: str, own_bytes: int, budget: Sending
     ) -> None:
         """`own_bytes`: what it takes in memory. Raises `Unavailable` if that does not fit beside the others."""
-        if not budget.take(own_bytes):
+        self.began_seconds = math.inf
+        """When the first bytes were sent, by the monotonic clock; infinite before that, and after the end."""
+        self._monotonic = budget.monotonic
+        self._transport: asyncio.Transport | None = None
+        if not budget.begin(self, own_bytes):
             raise Unavailable(
                 f"other large responses are being sent, and this one has {own_bytes / (1 << 20):.1f} MiB: try again",
                 retry_after_seconds=RETRY_AFTER_SECONDS,
@@ -46,6 +80,8 @@ class LargeResponse(web.Response):
         self.headers["Content-Length"] = str(sum(map(len, self._pieces)))
         if request.method == "HEAD":
             self._pieces.clear()
+        self.began_seconds = self._monotonic()
+        self._transport = request.transport
         return await super().prepare(request)
 
     async def write_eof(self, data: bytes = b"") -> None:
@@ -55,8 +91,18 @@ class LargeResponse(web.Response):
                 await self.write(block)
             await super().write_eof(data)
         finally:
-            self._pieces.clear()
-            self._release()
+            self._drop()
+
+    def end(self) -> None:
+        """Send nothing more, and close the connection, so that the client does not take it for complete."""
+        if self._transport is not None:
+            self._transport.abort()
+        self._drop()
+
+    def _drop(self) -> None:
+        self.began_seconds = math.inf
+        self._pieces.clear()
+        self._release()
 
 
 def _blocks(pieces: deque[bytes]) -> Iterator[bytes | memoryview]:
@@ -78,3 +124,6 @@ def _blocks(pieces: deque[bytes]) -> Iterator[bytes | memoryview]:
             size_bytes += len(piece)
     if small:
         yield b"".join(small)
+
+
+SENDING: Final = Sending(SENDING_BYTES_MAX)

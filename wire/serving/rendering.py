@@ -14,8 +14,7 @@ from aiohttp.abc import AbstractStreamWriter
 
 from wire.api.json_pieces import JSONPieces, in_pieces
 from wire.api.status import StatusError, Unavailable, failure, service_unavailable
-from wire.process.byte_budget import ByteBudget
-from wire.serving.large_responses import LARGE_BYTES, SENDING, LargeResponse
+from wire.serving.large_responses import LARGE_BYTES, SENDING, LargeResponse, Sending
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -51,9 +50,7 @@ def negotiated_type(request: web.BaseRequest) -> str:
     return media_type
 
 
-def respond(
-    request: web.BaseRequest, document: Any, *, budget: ByteBudget = SENDING
-) -> web.Response:
+def respond(request: web.BaseRequest, document: Any, *, budget: Sending = SENDING) -> web.Response:
     """A response 200 with `document` (a Struct, encoded JSON, or pieces of it) as its body. `budget`: of large ones.
 
     Raises `StatusError` 406, 413 if it is too large, and `Unavailable` while others take too much memory.
@@ -142,7 +139,7 @@ class _LargeYAML(LargeResponse):
         return await super().prepare(request)
 
 
-def _yaml_response(found: JSONPieces, budget: ByteBudget) -> web.Response:
+def _yaml_response(found: JSONPieces, budget: Sending) -> web.Response:
     if found.size_bytes < _LARGE_YAML_BYTES:
         return web.Response(body=yaml_of(b"".join(found.pieces)), content_type=YAML)
     own_bytes = YAML_COST * found.size_bytes

@@ -12,9 +12,14 @@ from aiohttp.test_utils import TestClient, TestServer
 from testbed.waiting import until
 from tests.traced_memory import traced_memory
 from wire.api.json_pieces import JSONPieces, in_pieces
-from wire.process.byte_budget import ByteBudget
 from wire.serving.access_guard import errors_to_status
-from wire.serving.large_responses import LARGE_BYTES, WRITE_BYTES, LargeResponse
+from wire.serving.large_responses import (
+    LARGE_BYTES,
+    SLOW_SECONDS,
+    WRITE_BYTES,
+    LargeResponse,
+    Sending,
+)
 from wire.serving.rendering import INDENTED_BYTES_MAX, YAML_COST, respond
 
 DOCUMENT = {"items": [{"name": f"web-{number}", "value": "1" * 16_000} for number in range(1_000)]}
@@ -35,7 +40,7 @@ class Serving:
     """A server that responds with one document, and its clients."""
 
     def __init__(self, document, bytes_max=64 * MIB):
-        self.budget = ByteBudget(bytes_max)
+        self.budget = Sending(bytes_max)
         self._document = document
         self._open = contextlib.AsyncExitStack()
 
@@ -62,6 +67,15 @@ class Serving:
         await asyncio.to_thread(until, lambda: self.budget.taken > before, what="a response")
         self._open.push_async_callback(closed, writer)
         return reader, writer
+
+
+class Clock:
+    """A monotonic clock that a test moves."""
+
+    seconds = 0.0
+
+    def __call__(self):
+        return self.seconds
 
 
 async def closed(writer):
@@ -131,7 +145,7 @@ async def test_a_response_is_not_counted_after_its_client_has_disconnected():
 
 
 async def test_a_response_that_was_never_sent_is_not_counted():
-    budget = ByteBudget(64 * MIB)
+    budget = Sending(64 * MIB)
     response = LargeResponse([ENCODED], content_type="a/b", own_bytes=100, budget=budget)
     assert budget.taken == 100
     del response
@@ -163,6 +177,29 @@ async def test_a_response_that_does_not_fit_beside_the_others_is_refused_for_a_w
         assert (await serving.get()).status == 200
 
 
+async def test_a_response_whose_client_reads_slowly_makes_place_for_another_one():
+    clock = Clock()
+    async with Serving(DOCUMENT) as serving:
+        serving.budget = Sending(OWN.own_bytes + 1_000, monotonic=clock)
+        reader, _ = await serving.unread()
+        clock.seconds = SLOW_SECONDS
+        assert await (await serving.get()).json() == DOCUMENT
+        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+            await reader.readexactly(len(ENCODED))
+        await asyncio.to_thread(until, lambda: serving.budget.taken == 0, what="the end")
+
+
+async def test_a_response_whose_client_reads_slowly_is_complete_if_no_other_needs_its_place():
+    clock = Clock()
+    async with Serving(DOCUMENT) as serving:
+        serving.budget = Sending(3 * OWN.own_bytes, monotonic=clock)
+        reader, _ = await serving.unread()
+        clock.seconds = 100 * SLOW_SECONDS
+        assert await (await serving.get()).json() == DOCUMENT
+        await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(len(ENCODED) + 1)
+
+
 async def test_a_small_response_needs_no_place():
     document = {"items": ["x" * (LARGE_BYTES - 100)]}
     async with Serving(document, bytes_max=0) as serving:
@@ -181,7 +218,7 @@ async def test_a_large_response_is_not_indented():
 async def test_yaml_is_counted_as_what_its_conversion_takes():
     seen = []
 
-    class Recorded(ByteBudget):
+    class Recorded(Sending):
         def take(self, size_bytes):
             seen.append((size_bytes, threading.get_ident()))
             return super().take(size_bytes)
