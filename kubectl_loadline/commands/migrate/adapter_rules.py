@@ -47,16 +47,16 @@ def _parsed(text: object) -> object:
 
 def _check_flags(given: argparse.Namespace) -> None:
     """Raises `WrongInput` for a flag that has no effect on a configuration."""
-    is_configuration = f"{given.files[0]} is a configuration of prometheus-adapter"
+    of_configuration = f"{given.files[0]} is a configuration of prometheus-adapter"
     if given.rules is not None:
         raise WrongInput(
-            f"--rules applies to the conversion of ScaledObjects, and {is_configuration}, whose conversion is printed: redirect stdout to a "
+            f"--rules applies to the conversion of ScaledObjects, and {of_configuration}, whose conversion is printed: redirect stdout to a "
             "file, or use --values for the chart"
         )
     for flag, is_given in (("--as-objects", given.as_objects), ("--enforce", given.enforce)):
         if is_given:
             raise WrongInput(
-                f"{flag} applies to the conversion of HPAs and ScaledObjects, and {is_configuration}: remove the flag"
+                f"{flag} applies to the conversion of HPAs and ScaledObjects, and {of_configuration}: remove the flag"
             )
 
 
