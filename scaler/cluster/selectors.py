@@ -3,7 +3,7 @@
 Upstream's check by pods: `hpasControllingPodsUnderSelector`, horizontal.go. `scaler.cluster.rivals` is the one by target.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -77,10 +77,10 @@ class Selectors:
         self.version += 1
         namespace = _namespace(key)
         self._forget(namespace)
-        stored = self._stored.get(namespace)
-        keys = None if stored is None else stored.get(selector)
-        if stored is None or keys is None:
+        if selector.matches_nothing:
             return
+        stored = self._stored[namespace]
+        keys = stored.get(selector) or set()
         keys.discard(key)
         if not keys:
             stored.remove(selector)
@@ -113,16 +113,25 @@ class Selectors:
         # Pods of one template have the same labels: check them only once.
         different = {tuple(pod.metadata.labels.items()): pod.metadata.labels for pod in pods}
         left = stored.candidates(set().union(*different))
-        all_labels = list(different.values())
-        for begin in range(0, len(all_labels), self._labels_at_once):
-            label_sets = LabelSets(all_labels[begin : begin + self._labels_at_once])
-            matching = [each for each in left if label_sets.any_match(each)]
+        for matches in self._comparisons(list(different.values())):
             # The first match decides.
-            for each in matching:
+            for each in [each for each in left if matches(each)]:
                 found.update(left.pop(each))
             if not left:
                 break
         return found
+
+    def _comparisons(
+        self, all_labels: Sequence[Mapping[str, str]]
+    ) -> Iterator[Callable[[Selector], bool]]:
+        """Each says whether a selector matches some of the labels, all together whether it matches any."""
+        if not all_labels:
+            return
+        # Mostly, all the selectors match those of the first pod.
+        first = all_labels[0]
+        yield lambda selector: selector.matches(first)
+        for begin in range(1, len(all_labels), self._labels_at_once):
+            yield LabelSets(all_labels[begin : begin + self._labels_at_once]).any_match
 
     def _remember(
         self,
