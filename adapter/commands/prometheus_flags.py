@@ -10,7 +10,7 @@ from wire.process.command_line.parsing import FlagParser
 from wire.prometheus.access_flags import (
     add_credential_flags,
     check_access,
-    checked,
+    checked_header,
     prometheus_options,
 )
 from wire.prometheus.headers import SET_BY_THE_CLIENT
@@ -106,7 +106,7 @@ def _backend(parser: FlagParser, given: argparse.Namespace) -> Backend:
 def _header(text: str) -> tuple[str, str]:
     """A header without `=` has no value, as in prometheus-adapter."""
     name, _, value = text.partition("=")
-    return checked(name, value)
+    return checked_header(name, value)
 
 
 def _count(text: str) -> int:

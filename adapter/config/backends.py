@@ -93,9 +93,7 @@ def _headers(block: Block) -> tuple[tuple[str, str], ...]:
         try:
             check_header(name, value)
         except ValueError as error:
-            block.error(
-                ProblemCode.INVALID_VALUE, "headers", str(error), "Write it as NAME: VALUE."
-            )
+            headers.error(ProblemCode.INVALID_VALUE, name, str(error), "Write it as NAME: VALUE.")
         if name.lower() in SET_BY_THE_CLIENT:
             headers.warning(
                 ProblemCode.NO_EFFECT,

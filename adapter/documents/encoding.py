@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from wire.api.custom_metrics import MetricValueList, MetricValueListV1beta1
-from wire.api.json_pieces import JSONPieces, in_pieces
+from wire.api.json_pieces import DOCUMENT_BYTES_MAX, JSONPieces, in_pieces
 from wire.api.meta import LabelSelector
 
 SHARED_BYTES_MIN: Final = 1_024
@@ -16,7 +16,7 @@ _PLACEHOLDER: Final = LabelSelector(match_labels={"": ""})
 _ENCODED_PLACEHOLDER: Final = msgspec.json.encode(_PLACEHOLDER)
 
 
-def encoded(document: Any) -> JSONPieces:
+def encoded(document: Any, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> JSONPieces:
     """As `wire.api.json_pieces.in_pieces`. All items of a list of custom metrics have the selector of the first one."""
     match document:
         case MetricValueList() if document.items:
@@ -24,12 +24,15 @@ def encoded(document: Any) -> JSONPieces:
         case MetricValueListV1beta1() if document.items:
             selector = document.items[0].selector
         case _:
-            return in_pieces(document)
+            return in_pieces(document, bytes_max=bytes_max)
     repeated = msgspec.json.encode(selector)
     if len(repeated) < SHARED_BYTES_MIN:
-        return in_pieces(document)
+        return in_pieces(document, bytes_max=bytes_max)
     return in_pieces(
-        _with_placeholder(document), placeholder=_ENCODED_PLACEHOLDER, repeated=repeated
+        _with_placeholder(document),
+        placeholder=_ENCODED_PLACEHOLDER,
+        repeated=repeated,
+        bytes_max=bytes_max,
     )
 
 

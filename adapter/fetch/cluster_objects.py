@@ -238,9 +238,9 @@ class WatchedObjects:
         selectors = {"labelSelector": label_selector, "fieldSelector": field_selector}
         params = {name: text for name, text in selectors.items() if text}
         try:
-            async with self._large_list_slot if is_large else self._list_slots:
-                page_size = LARGE_LABELS_PAGE_SIZE if is_large else PAGE_SIZE
-                found = _in_list_order(await self._pages(path, params, page_size))
+            slots = self._large_list_slot if is_large else self._list_slots
+            page_size = LARGE_LABELS_PAGE_SIZE if is_large else PAGE_SIZE
+            found = _in_list_order(await self._pages(path, params, page_size, slots))
         except StatusError as error:
             if error.code != 403:
                 raise Unavailable(f"cannot list {resource.name}: {error.message}") from error
@@ -254,13 +254,13 @@ class WatchedObjects:
         return found
 
     async def _pages(
-        self, path: str, selectors: dict[str, str], page_size: int
+        self, path: str, selectors: dict[str, str], page_size: int, slots: asyncio.Semaphore
     ) -> Sequence[ListedObject]:
         found: list[ListedObject] = []
         get = partial(self._client.get, path, accept=METADATA_LIST)
         read_pages = 0
         try:
-            async with asyncio.timeout(LIST_SECONDS):
+            async with asyncio.timeout(LIST_SECONDS), slots:
                 async for page in pages(
                     path, get, selectors, page_size, objects_max=self._objects_max
                 ):

@@ -10,8 +10,8 @@ import msgspec
 
 from wire.kube.metadata_only import PartialObject
 
-LABELS_BYTES_MAX: Final = 32 * 1024
-"""About 200 labels. Those of nodes with all features of their hardware take less, and those of pods a tenth of it."""
+LABELS_BYTES_MAX: Final = 64 * 1024
+"""About 400 labels. Those of nodes with all features of their hardware take half of it, and those of pods a twentieth."""
 LABEL_BYTES: Final = 120
 """What a label takes beside its texts, roughly."""
 

@@ -4,16 +4,18 @@ from typing import Final
 
 from adapter.answer.answering import AnswerDocument
 from adapter.documents.encoding import encoded
-from wire.api.status import failure
+from adapter.watching.sources import REFUSED_SECONDS, NotEvaluated
+from wire.api.status import StatusError
 
 BODY_BYTES_MAX: Final = 8 << 20
 """A response is in memory several times while it is compared and sent to each stream."""
 
 
 def streamed_body(document: AnswerDocument) -> bytes:
-    """As JSON. Raises `StatusError` 429 if it is too large."""
-    found = encoded(document)
-    if found.size_bytes > BODY_BYTES_MAX:
-        limit_mib = BODY_BYTES_MAX >> 20
-        raise failure(429, f"the response has more than {limit_mib} MiB: send a GET")
+    """As JSON. Raises `NotEvaluated` if it is too large: to find that out in each round would take too long."""
+    try:
+        found = encoded(document, bytes_max=BODY_BYTES_MAX)
+    except StatusError as error:
+        why = f"the response has more than {BODY_BYTES_MAX >> 20} MiB"
+        raise NotEvaluated(why, REFUSED_SECONDS) from error
     return b"".join(found.pieces)

@@ -1,13 +1,13 @@
 """The result of converting one object, and what HPAs and ScaledObjects have in common."""
 
 import argparse
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final, TypeVar
 
 import msgspec
 
+from wire.api.int64 import parse_int64
 from wire.api.loadline import API_VERSION
 from wire.api.quantity import Quantity
 from wire.process.command_line.parsing import boolean
@@ -45,7 +45,6 @@ _OF_OTHER_PROGRAMS: Final = (
 )
 # Argo CD before 3.0 recognizes its objects by this label, which is also an ordinary one of charts.
 _INSTANCE: Final = "app.kubernetes.io/instance"
-_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,100}")
 _ZERO: Final = Quantity.from_int(0)
 _MAPS_OF_TEXTS: Final = ("labels", "annotations", "matchLabels")
 
@@ -87,7 +86,7 @@ class Remarks:
 
     def integer(self, field: str, value: object, *, least: int = 0) -> int:
         """The value of a field of the object, at least `least`. Raises `Unconvertible`."""
-        found = go_integer(str(value))
+        found = parse_int64(str(value))
         if found is None:
             raise self.unconvertible(field, f"{value!r} is not an integer{advice(value)}")
         if not least <= found <= INT32_MAX:
@@ -133,11 +132,6 @@ class Remarks:
     def has_omission(self) -> bool:
         """Whether there is a remark of `omit`."""
         return any(each.is_omission for each in self.found)
-
-
-def go_integer(text: str) -> int | None:
-    """What Go's strconv.ParseInt makes of the text, of any size; None for what is not an integer, or has more than 100 digits."""
-    return int(text) if _INTEGER.fullmatch(text) else None
 
 
 def _quantity(text: str) -> Quantity | None:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kubectl_loadline.migration.conversion import OF_KEDA, Json, Remarks, as_boolean, go_integer
+from kubectl_loadline.migration.conversion import OF_KEDA, Json, Remarks, as_boolean
+from wire.api.int64 import parse_int64
 
 _PAUSED: Final = "autoscaling.keda.sh/paused"
 _FORCED: Final = "autoscaling.keda.sh/force-activation"
@@ -24,7 +25,7 @@ def suspension(annotations: Mapping[str, Any], remarks: Remarks, *, least: int, 
             remarks.add(f"metadata.annotations[{name}]", "it has no counterpart and is omitted")
     if replicas in annotations:
         # As in KEDA's `GetPausedReplicaCount`.
-        count = go_integer(str(annotations[replicas]))
+        count = parse_int64(str(annotations[replicas]))
         if count == 0 < least:
             remarks.add(
                 f"metadata.annotations[{replicas}]",

@@ -141,8 +141,8 @@ def check_metadata(metadata: ObjectMeta) -> None:
     characters = sum(map(len, texts))
     if count > METADATA_TEXTS_MAX or characters > METADATA_CHARACTERS_MAX:
         raise msgspec.ValidationError(
-            f"its labels, annotations, finalizers and owners are more than {METADATA_TEXTS_MAX} texts, or"
-            f" {METADATA_CHARACTERS_MAX} characters, together: remove some, otherwise it is not reconciled"
+            f"its labels, annotations, finalizers and owners have more than {METADATA_TEXTS_MAX} keys and values, or"
+            f" {METADATA_CHARACTERS_MAX} characters, together, which is not read: remove some"
         )
 
 

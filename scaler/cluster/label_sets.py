@@ -10,10 +10,10 @@ from itertools import accumulate
 from operator import or_
 from typing import Final
 
+from scaler.cluster.selector_index import ONE_OF_VALUES
 from wire.api.int64 import parse_int64
 from wire.api.labels import Operator, Requirement, Selector
 
-_EQUALITY: Final = (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
 _INEQUALITY: Final = (Operator.NOT_EQUALS, Operator.NOT_IN)
 
 
@@ -43,7 +43,7 @@ class LabelSets:
 
     def _matching(self, requirement: Requirement) -> int:
         key, operator = requirement.key, requirement.operator
-        if operator in _EQUALITY:
+        if operator in ONE_OF_VALUES:
             return self._having_one(key, requirement.values)
         if operator in _INEQUALITY:
             return self._all & ~self._having_one(key, requirement.values)

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from scaler.algorithm.observed import Pod
 from scaler.cluster.compact_pods import PodCompactor
-from scaler.cluster.selector_index import VALUES_INDEXED_MAX, SelectorIndex
-from wire.api.labels import Operator, Selector
+from scaler.cluster.selector_index import ONE_OF_VALUES, VALUES_INDEXED_MAX, SelectorIndex
+from wire.api.labels import Selector
 from wire.kube.cache import WatchCache
 from wire.kube.object_reading import Part
 from wire.kube.requests import Watcher
 
-_EQUALITY = (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
 # Of the selectors that are remembered, with tuples of their pods. An ordinary one takes less than 1 KB.
 SELECTORS_BYTES_MAX = 32 << 20
 
@@ -140,7 +139,7 @@ class PodIndex:
         indexed = [
             [self._by_label.get((namespace, each.key, value), {}) for value in set(each.values)]
             for each in selector.requirements
-            if each.operator in _EQUALITY
+            if each.operator in ONE_OF_VALUES
         ]
         if not indexed:
             return self._groups.get(namespace, {}).values()

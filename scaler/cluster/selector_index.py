@@ -10,7 +10,8 @@ from wire.api.labels import Operator, Requirement, Selector
 VALUES_INDEXED_MAX: Final = 4
 REQUIREMENTS_INDEXED_MAX: Final = 8
 
-_EQUALITY: Final = (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
+# Only labels with one of the values match.
+ONE_OF_VALUES: Final = (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
 _Label = tuple[str, str]
 """Name and value."""
 _Places = tuple[_Label | None, ...]
@@ -76,4 +77,4 @@ def _labels(selector: Selector) -> Iterator[_Label | None]:
 
 
 def _is_indexed(requirement: Requirement) -> bool:
-    return requirement.operator in _EQUALITY and len(requirement.values) <= VALUES_INDEXED_MAX
+    return requirement.operator in ONE_OF_VALUES and len(requirement.values) <= VALUES_INDEXED_MAX

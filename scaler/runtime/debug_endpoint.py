@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from scaler.algorithm.derivation import Derivation, encoded
 from scaler.api.kinds import WatchedKind
+from wire.api.json_pieces import JSONPieces
 from wire.api.status import not_found
 from wire.process.background_tasks import BackgroundTasks
 from wire.serving.access_guard import USER
@@ -66,7 +67,8 @@ def scaler_server(
                 f"no decision on {key}: it does not exist, this scaler does not watch its namespace, "
                 "another replica reconciles it, or it has not been reconciled yet"
             )
-        return respond(request, encoded(found, metrics_connection=metrics_connection()))
+        body = encoded(found, metrics_connection=metrics_connection())
+        return respond(request, JSONPieces([body], size_bytes=len(body), own_bytes=len(body)))
 
     server.app.router.add_get(DECISIONS + "/{namespace}/{name}", decision)
     return server

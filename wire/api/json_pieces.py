@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from wire.api.status import failure
+from wire.api.status import StatusError, failure
 
 DOCUMENT_BYTES_MAX: Final = 64 << 20
 """The lists of 110,000 pods, which the result of a query may have. The scaler reads no larger response either."""
@@ -26,10 +26,16 @@ class JSONPieces(NamedTuple):
     """What it takes in memory, beside a text that it was made from."""
 
 
-def in_pieces(document: Any, *, placeholder: bytes = b"", repeated: bytes = b"") -> JSONPieces:
+def in_pieces(
+    document: Any,
+    *,
+    placeholder: bytes = b"",
+    repeated: bytes = b"",
+    bytes_max: int = DOCUMENT_BYTES_MAX,
+) -> JSONPieces:
     """A Struct, or another document that msgspec encodes, or JSON. Where `placeholder` would be written, `repeated` is.
 
-    Raises `StatusError` 413 for a document that is too large; JSON may have any size.
+    Raises `StatusError` 413 for a document that is too large; JSON, which is taken to be shared by all requests, may have any size.
     """
     if isinstance(document, bytes):
         return JSONPieces([document], len(document), 0)
@@ -42,13 +48,18 @@ def in_pieces(document: Any, *, placeholder: bytes = b"", repeated: bytes = b"")
         of_texts = sum(map(len, texts))
         size_bytes += of_texts + (len(texts) - 1) * len(repeated)
         own_bytes += of_texts + PIECE_BYTES * len(texts)
-        if size_bytes > DOCUMENT_BYTES_MAX:
-            raise failure(
-                413,
-                f"the response has more than {DOCUMENT_BYTES_MAX >> 20} MiB: request fewer objects, with a namespace or a "
-                "label selector, or a metric with fewer series, or a shorter selector of the metric, which each item repeats",
-            )
+        if size_bytes > bytes_max:
+            raise too_large(bytes_max)
     return JSONPieces(pieces, size_bytes, own_bytes)
+
+
+def too_large(bytes_max: int) -> StatusError:
+    """413 for a document that has more bytes."""
+    return failure(
+        413,
+        f"the response has more than {bytes_max >> 20} MiB: request fewer objects, with a namespace or a "
+        "label selector, or a metric with fewer series, or a shorter selector of the metric, which each item repeats",
+    )
 
 
 def _parts(document: Any) -> Iterator[bytes]:

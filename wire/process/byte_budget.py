@@ -1,4 +1,4 @@
-"""What several things together may take in memory."""
+"""What several responses or streams may take in memory together."""
 
 
 class ByteBudget:

@@ -87,7 +87,9 @@ def _split(url: str) -> SplitResult:
     try:
         _ = parts.port
     except ValueError:
-        raise ValueError("its port must be a number up to 65535, as in http://host:9090") from None
+        raise ValueError(
+            "its port must be a number up to 65535, as in http://host:9090; in a password, write %2F for a slash"
+        ) from None
     return parts
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from wire.process.command_line.parsing import FlagSet
 from wire.prometheus.access import PrometheusURL
-from wire.prometheus.headers import check_header
+from wire.prometheus.headers import SET_BY_THE_CLIENT, check_header
 from wire.prometheus.options import PrometheusOptions
 
 _REREAD = "re-read when it changes"
@@ -24,10 +24,14 @@ def header(text: str) -> tuple[str, str]:
     if not name or not equals:
         # The text may be a secret.
         raise argparse.ArgumentTypeError("a header is not of the form NAME=VALUE")
-    return checked(name, value)
+    if name.lower() in SET_BY_THE_CLIENT:
+        raise argparse.ArgumentTypeError(
+            f"{name} is set by the client for each request, Host from the URL of Prometheus: remove the header"
+        )
+    return checked_header(name, value)
 
 
-def checked(name: str, value: str) -> tuple[str, str]:
+def checked_header(name: str, value: str) -> tuple[str, str]:
     """A header that can be sent."""
     try:
         check_header(name, value)

@@ -20,8 +20,10 @@ from wire.process.byte_budget import ByteBudget
 
 LARGE_BYTES: Final = 64 << 10
 """Smaller ones are not counted: a connection takes as much."""
-SENDING_BYTES_MAX: Final = 64 << 20
-"""What all large responses of the process may take, of which one may take everything (see `adapter.caches`)."""
+SENDING_BYTES_MAX: Final = 48 << 20
+CONVERTING_BYTES_MAX: Final = 16 << 20
+"""What all large responses of the process may take, of which one may take everything (see `adapter.caches`): those in JSON, and those
+that are converted to YAML, one after the other."""
 WRITE_BYTES: Final = 64 << 10
 RETRY_AFTER_SECONDS: Final = 1.0
 """A response is sent within milliseconds, unless its client reads slowly."""
@@ -29,7 +31,7 @@ SLOW_SECONDS: Final = 5.0
 """A response that takes longer is ended when another one needs its place: otherwise a client that reads slowly keeps it from all."""
 
 
-class Sending(ByteBudget):
+class SendingBudget(ByteBudget):
     """What large responses take while they are sent."""
 
     def __init__(self, bytes_max: int, *, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -51,7 +53,9 @@ class Sending(ByteBudget):
             if not slow:
                 return False
             slow[0].end()
-        self._responses[next(self._numbers)] = response
+        if size_bytes:
+            # One that takes nothing makes no place.
+            self._responses[next(self._numbers)] = response
         return True
 
 
@@ -59,7 +63,7 @@ class LargeResponse(web.Response):
     """It is counted until it was sent, or dropped."""
 
     def __init__(
-        self, pieces: Iterable[bytes], *, content_type: str, own_bytes: int, budget: Sending
+        self, pieces: Iterable[bytes], *, content_type: str, own_bytes: int, budget: SendingBudget
     ) -> None:
         """`own_bytes`: what it takes in memory. Raises `Unavailable` if that does not fit beside the others."""
         self.began_seconds = math.inf
@@ -126,4 +130,5 @@ def _blocks(pieces: deque[bytes]) -> Iterator[bytes | memoryview]:
         yield b"".join(small)
 
 
-SENDING: Final = Sending(SENDING_BYTES_MAX)
+SENDING: Final = SendingBudget(SENDING_BYTES_MAX)
+CONVERTING: Final = SendingBudget(CONVERTING_BYTES_MAX)

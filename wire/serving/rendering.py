@@ -12,9 +12,15 @@ import msgspec
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
-from wire.api.json_pieces import JSONPieces, in_pieces
+from wire.api.json_pieces import JSONPieces, in_pieces, too_large
 from wire.api.status import StatusError, Unavailable, failure, service_unavailable
-from wire.serving.large_responses import LARGE_BYTES, SENDING, LargeResponse, Sending
+from wire.serving.large_responses import (
+    CONVERTING,
+    LARGE_BYTES,
+    SENDING,
+    LargeResponse,
+    SendingBudget,
+)
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -50,21 +56,29 @@ def negotiated_type(request: web.BaseRequest) -> str:
     return media_type
 
 
-def respond(request: web.BaseRequest, document: Any, *, budget: Sending = SENDING) -> web.Response:
-    """A response 200 with `document` (a Struct, encoded JSON, or pieces of it) as its body. `budget`: of large ones.
+def respond(
+    request: web.BaseRequest,
+    document: Any,
+    *,
+    budget: SendingBudget = SENDING,
+    yaml_budget: SendingBudget = CONVERTING,
+) -> web.Response:
+    """A response 200 with `document` (a Struct, encoded JSON, or pieces of it) as its body. The budgets are those of large ones.
 
     Raises `StatusError` 406, 413 if it is too large, and `Unavailable` while others take too much memory.
     """
     media_type = negotiated_type(request)
     found = document if isinstance(document, JSONPieces) else in_pieces(document)
     if media_type == YAML:
-        return _yaml_response(found, budget)
+        return _yaml_response(found, yaml_budget)
     pieces, own_bytes = [*found.pieces, b"\n"], found.own_bytes
     if found.size_bytes <= INDENTED_BYTES_MAX and _wants_indentation(request):
         pieces = [_indented(b"".join(found.pieces))]
         own_bytes = len(pieces[0])
     if found.size_bytes < LARGE_BYTES:
         return web.Response(body=b"".join(pieces), content_type=JSON)
+    if own_bytes > budget.bytes_max:
+        raise too_large(budget.bytes_max)
     return LargeResponse(pieces, content_type=JSON, own_bytes=own_bytes, budget=budget)
 
 
@@ -139,7 +153,7 @@ class _LargeYAML(LargeResponse):
         return await super().prepare(request)
 
 
-def _yaml_response(found: JSONPieces, budget: Sending) -> web.Response:
+def _yaml_response(found: JSONPieces, budget: SendingBudget) -> web.Response:
     if found.size_bytes < _LARGE_YAML_BYTES:
         return web.Response(body=yaml_of(b"".join(found.pieces)), content_type=YAML)
     own_bytes = YAML_COST * found.size_bytes

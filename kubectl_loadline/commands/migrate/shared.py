@@ -176,7 +176,7 @@ def documents(file: str, *, if_missing: str = "") -> Iterator[Json]:
     """The objects of a manifest; the items of a List one by one. Raises `WrongInput`, which ends with `if_missing` without a file."""
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        found = list(go_yaml.load_all(content.decode("utf-8-sig")))
+        found = list(go_yaml.load_all(go_yaml.decoded_text(content)))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         hint = if_missing if isinstance(error, FileNotFoundError) else ""
         raise WrongInput(unread_file(file, error) + hint) from error

@@ -211,6 +211,14 @@ def test_a_wrong_header_is_not_printed_because_it_may_be_a_secret(files, capsys)
     assert "s3cret" not in error
 
 
+def test_a_header_that_the_client_sets_itself_is_refused(files, capsys):
+    with pytest.raises(SystemExit):
+        backtest(files, "--prometheus-header=Host=s3cret")
+    error = capsys.readouterr().err
+    assert "Host is set by the client for each request" in error
+    assert "s3cret" not in error
+
+
 def test_durations_have_days():
     assert (seconds("14d"), seconds("1h30m"), seconds("1.5h")) == (1_209_600, 5_400, 5_400)
     assert start_up("45s,2m") == start_up("45s,120s")

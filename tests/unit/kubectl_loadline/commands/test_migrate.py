@@ -176,17 +176,18 @@ def from_stdin(monkeypatch, content):
 def test_manifests_that_are_not_utf_8_must_be_saved_as_such(
     tmp_path, capsys, monkeypatch, main, has_file
 ):
-    """PowerShell writes UTF-16 with `>`."""
     file = tmp_path / "hpa.yaml"
-    file.write_text(HPA, "utf-16")
+    file.write_text(f"# \u00e9\n{HPA}", "latin-1")
     from_stdin(monkeypatch, file.read_bytes())
     name = str(file) if has_file else "-"
     assert main(["migrate", name]) == 2
     assert f"migrate: {name}: it is not UTF-8; save it as UTF-8\n" in capsys.readouterr().err
 
 
-def test_manifests_may_begin_with_a_byte_order_mark(tmp_path, capsys, monkeypatch, main):
-    from_stdin(monkeypatch, HPA.lstrip().encode("utf-8-sig"))
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_manifests_may_begin_with_a_byte_order_mark(capsys, monkeypatch, main, encoding):
+    """PowerShell writes UTF-16 with `>`."""
+    from_stdin(monkeypatch, HPA.lstrip().encode(encoding))
     assert main(["migrate", "-"]) == 0
     assert "1 of 1 autoscalers converted" in capsys.readouterr().err
 

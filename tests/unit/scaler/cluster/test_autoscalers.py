@@ -145,7 +145,7 @@ def test_metadata_that_is_too_large_is_in_the_log_with_what_to_do(caplog):
     watched = WatchedAutoscalers(SilentServer(), HORIZONTAL_POD_AUTOSCALERS, ())
     assert watched.caches[0]._reader.read(msgspec.Raw(encoded)) is None
     assert "shop/large" in caplog.text
-    assert "remove some, otherwise it is not reconciled" in caplog.text
+    assert "together, which is not read: remove some" in caplog.text
 
 
 def test_metadata_as_large_as_annotations_may_be_is_kept():

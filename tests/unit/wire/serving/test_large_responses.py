@@ -18,7 +18,7 @@ from wire.serving.large_responses import (
     SLOW_SECONDS,
     WRITE_BYTES,
     LargeResponse,
-    Sending,
+    SendingBudget,
 )
 from wire.serving.rendering import INDENTED_BYTES_MAX, YAML_COST, respond
 
@@ -40,13 +40,19 @@ class Serving:
     """A server that responds with one document, and its clients."""
 
     def __init__(self, document, bytes_max=64 * MIB):
-        self.budget = Sending(bytes_max)
+        self.budget = SendingBudget(bytes_max)
+        self.yaml_budget = None
         self._document = document
         self._open = contextlib.AsyncExitStack()
 
     async def __aenter__(self):
         async def respond_with_it(request):
-            return respond(request, self._document, budget=self.budget)
+            return respond(
+                request,
+                self._document,
+                budget=self.budget,
+                yaml_budget=self.yaml_budget or self.budget,
+            )
 
         app = web.Application(middlewares=[errors_to_status])
         app.router.add_get("/", respond_with_it)
@@ -59,12 +65,15 @@ class Serving:
     async def get(self, **headers):
         return await self.client.get("/", headers=headers)
 
-    async def unread(self):
+    async def unread(self, *, is_counted=True):
         """A connection whose client has sent a request and reads nothing of the response."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.client.port, limit=1_000)
         before = self.budget.taken
         writer.write(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-        await asyncio.to_thread(until, lambda: self.budget.taken > before, what="a response")
+        if is_counted:
+            await asyncio.to_thread(until, lambda: self.budget.taken > before, what="a response")
+        else:
+            await reader.readline()
         self._open.push_async_callback(closed, writer)
         return reader, writer
 
@@ -145,7 +154,7 @@ async def test_a_response_is_not_counted_after_its_client_has_disconnected():
 
 
 async def test_a_response_that_was_never_sent_is_not_counted():
-    budget = Sending(64 * MIB)
+    budget = SendingBudget(64 * MIB)
     response = LargeResponse([ENCODED], content_type="a/b", own_bytes=100, budget=budget)
     assert budget.taken == 100
     del response
@@ -180,7 +189,7 @@ async def test_a_response_that_does_not_fit_beside_the_others_is_refused_for_a_w
 async def test_a_response_whose_client_reads_slowly_makes_place_for_another_one():
     clock = Clock()
     async with Serving(DOCUMENT) as serving:
-        serving.budget = Sending(OWN.own_bytes + 1_000, monotonic=clock)
+        serving.budget = SendingBudget(OWN.own_bytes + 1_000, monotonic=clock)
         reader, _ = await serving.unread()
         clock.seconds = SLOW_SECONDS
         assert await (await serving.get()).json() == DOCUMENT
@@ -192,12 +201,37 @@ async def test_a_response_whose_client_reads_slowly_makes_place_for_another_one(
 async def test_a_response_whose_client_reads_slowly_is_complete_if_no_other_needs_its_place():
     clock = Clock()
     async with Serving(DOCUMENT) as serving:
-        serving.budget = Sending(3 * OWN.own_bytes, monotonic=clock)
+        serving.budget = SendingBudget(3 * OWN.own_bytes, monotonic=clock)
         reader, _ = await serving.unread()
         clock.seconds = 100 * SLOW_SECONDS
         assert await (await serving.get()).json() == DOCUMENT
         await reader.readuntil(b"\r\n\r\n")
         await reader.readexactly(len(ENCODED) + 1)
+
+
+async def test_a_response_that_takes_nothing_of_its_own_makes_no_place():
+    clock = Clock()
+    async with Serving(ENCODED) as serving:
+        serving.budget = SendingBudget(1_000, monotonic=clock)
+        reader, _ = await serving.unread(is_counted=False)
+        clock.seconds = SLOW_SECONDS
+        assert not serving.budget.begin(object(), 2_000)
+        await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(len(ENCODED) + 1)
+
+
+async def test_a_response_that_can_never_fit_is_refused_for_good():
+    async with Serving(DOCUMENT, bytes_max=OWN.own_bytes - 1) as serving:
+        refused = await serving.get()
+        assert (refused.status, "Retry-After" in refused.headers) == (413, False)
+
+
+async def test_yaml_takes_no_place_of_other_responses():
+    async with Serving(SMALL) as serving:
+        serving.yaml_budget = SendingBudget(16 * MIB)
+        serving.budget = SendingBudget(0)
+        response = await serving.get(Accept="application/yaml")
+        assert msgspec.yaml.decode(await response.read()) == SMALL
 
 
 async def test_a_small_response_needs_no_place():
@@ -218,7 +252,7 @@ async def test_a_large_response_is_not_indented():
 async def test_yaml_is_counted_as_what_its_conversion_takes():
     seen = []
 
-    class Recorded(Sending):
+    class Recorded(SendingBudget):
         def take(self, size_bytes):
             seen.append((size_bytes, threading.get_ident()))
             return super().take(size_bytes)
