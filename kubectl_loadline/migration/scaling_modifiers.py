@@ -150,6 +150,7 @@ def _quoted(name: str) -> str:
 def _remark(problem: str, remarks: Remarks) -> None:
     remarks.omit(
         FIELD,
-        f"the formula is omitted ({problem}), so each metric proposes replicas by the threshold of its trigger, which KEDA ignores beside a formula",
+        f"the formula is omitted ({problem}), so each metric proposes replicas by the threshold of its trigger (1 for one "
+        "that is not above 0), which KEDA ignores beside a formula",
         _FIX,
     )
