@@ -62,7 +62,11 @@ def stabilized(run: Run) -> Iterator[Violation]:
                     if each.end > since
                     and each.end > since + skews.between(each.end, written.sent_at).early_seconds
                     and each.begin < written.sent_at - 1
-                    and not any(span.hides(each.noted_at, written.sent_at) for span in lost)
+                    and not any(
+                        span.hides(at, written.sent_at)
+                        for span in lost
+                        for at in (each.begin, each.noted_at)
+                    )
                 ),
                 default=0,
             )
