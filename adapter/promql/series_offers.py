@@ -20,6 +20,7 @@ from adapter.model import (
     Series,
     UnknownResource,
 )
+from adapter.promql.metric_query import is_safe_name
 from adapter.promql.naming import ResourceConverter, series_metric
 from adapter.promql.sorting import sorted_in_slices
 from wire.api.wording import some
@@ -84,7 +85,11 @@ class _Table:
                 f"`resources.overrides.{label}`: the cluster serves no resource {resource}; the label is left out",
             )
         unmapped: set[str] = set()
+        unsafe: set[str] = set()
         for each, name in _named_series(rule, series):
+            if not is_safe_name(each.name):
+                unsafe.add(each.name)
+                continue
             offer = Offer(rule, each.name)
             if rule.external:
                 self._offer_external(name, offer)
@@ -94,6 +99,8 @@ class _Table:
                 self._offer_custom(entry, offer)
             if not entries:
                 unmapped.add(each.name)
+        if unsafe:
+            self._problem(rule, _about_unsafe(sorted_in_slices(unsafe)))
         if unmapped:
             self._problem(rule, _about_unmapped(sorted_in_slices(unmapped)))
 
@@ -135,6 +142,13 @@ def _entries(series: Series, name: str, converter: ResourceConverter) -> Iterato
         resource = converter.resource_for(label)
         if resource is not None:
             yield MetricEntry(resource, converter.is_listed_as_namespaced(resource), name)
+
+
+def _about_unsafe(names: Sequence[str]) -> str:
+    return (
+        f"{len(names)} series have names with other characters than letters, digits, `_`, `:` and `.`, which could change the query, so "
+        f"they cannot be requested: {some(names)}"
+    )
 
 
 def _about_unmapped(names: Sequence[str]) -> str:

@@ -207,3 +207,24 @@ def test_discovery_lists_metrics_under_their_resource(table):
         (each.name, each.namespaced) for each in listed.resources
     ]
     assert [each.name for each in resource_lists.external_resources(["a"]).resources] == ["a"]
+
+
+@pytest.mark.deviation("unsafe-names")
+@pytest.mark.parametrize(
+    ("name", "is_offered"),
+    [
+        ('x or secret{namespace="victim"} or x', False),
+        ("secret-x", False),
+        ("secret/x", False),
+        ("x\n", False),
+        ("http.server.duration", True),
+        ("namespace:requests_total:rate5m", True),
+    ],
+)
+def test_a_series_is_offered_only_if_its_name_cannot_change_the_query(name, is_offered):
+    known = {(BackendRef(), "web"): [Series(name, frozenset({"pod", "namespace"}))]}
+    found = offers(parse_configuration(CONFIGURATION).rules, known, MAPPING)
+    served = [offer for offer in found.custom.values() if offer.series == name]
+    assert bool(served) == is_offered
+    reported = [each for problems in found.problems.values() for each in problems]
+    assert any("which could change the query" in each for each in reported) != is_offered
