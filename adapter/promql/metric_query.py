@@ -124,11 +124,6 @@ def rendered_query(
     template: str, *, series: str, matchers: Sequence[Matcher], group_by: Sequence[str]
 ) -> str:
     """The text of a template with these matchers and group labels. Raises `QueryNotBuilt`."""
-    if series and not is_safe_name(series):
-        raise QueryNotBuilt(
-            f"the name {series!r} of the series cannot be a part of a query",
-            public="the name of the series cannot be a part of a query",
-        )
     argument = Record(
         {
             "Series": series,

@@ -14,7 +14,6 @@ from adapter.promql.metric_query import (
     equals,
     external_query,
     matcher,
-    rendered_query,
 )
 from adapter.promql.named_query import named_query
 from adapter.promql.selectors import selectors, with_matchers
@@ -181,9 +180,3 @@ def test_names_of_kubernetes_are_inserted_into_a_raw_template():
 def test_matchers_quote_any_name():
     template = "sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)"
     assert of_pods(template, 'a"b') == 'sum(up{namespace="shop",pod="a\\"b"}) by (pod)'
-
-
-@pytest.mark.parametrize("name", ['x or secret{namespace="victim"} or x', "a-b", "x)"])
-def test_a_name_that_could_change_the_query_is_not_inserted(name):
-    with pytest.raises(QueryNotBuilt, match="cannot be a part of a query"):
-        rendered_query("<<.Series>>{<<.LabelMatchers>>}", series=name, matchers=(), group_by=())
