@@ -109,17 +109,6 @@ def external_query(
     return rendered_query(template, series=series, matchers=found, group_by=())
 
 
-_SAFE_NAME: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:.]*")
-
-
-def is_safe_name(series: str) -> bool:
-    """Whether a template may insert the name into a query, with quotes or without: others could be a part of an expression.
-
-    Prometheus 3 accepts any text as a name, and everyone whose pods are scraped chooses names.
-    """
-    return _SAFE_NAME.fullmatch(series) is not None
-
-
 def rendered_query(
     template: str, *, series: str, matchers: Sequence[Matcher], group_by: Sequence[str]
 ) -> str:

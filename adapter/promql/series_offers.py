@@ -5,7 +5,9 @@ pkg/external-provider/external_series_registry.go: of two rules that offer the s
 A faulty rule does not affect the others: its problem is reported under its path.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -20,13 +22,17 @@ from adapter.model import (
     Series,
     UnknownResource,
 )
-from adapter.promql.metric_query import is_safe_name
 from adapter.promql.naming import ResourceConverter, series_metric
 from adapter.promql.sorting import sorted_in_slices
 from wire.api.wording import some
 
 SeriesKey = tuple[BackendRef, str]
 """A backend and a series query: rules that share both share one listing."""
+
+
+# A template inserts the name into the query as it is, with quotes or without: others could be a part of an expression. Prometheus 3
+# accepts any text as a name, and everyone whose pods are scraped chooses names.
+_SAFE_NAME: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:.]*")
 
 
 class Offers(msgspec.Struct, frozen=True):
@@ -87,7 +93,7 @@ class _Table:
         unmapped: set[str] = set()
         unsafe: set[str] = set()
         for each, name in _named_series(rule, series):
-            if not is_safe_name(each.name):
+            if not _SAFE_NAME.fullmatch(each.name):
                 unsafe.add(each.name)
                 continue
             offer = Offer(rule, each.name)

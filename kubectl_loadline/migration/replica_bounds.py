@@ -54,7 +54,7 @@ def replica_bounds(
 
 
 def _reason_to_be_active(spec: Mapping[str, Any], metrics: Sequence[Json]) -> str | None:
-    """Why KEDA keeps a replica even if there is no load (`getScaledObjectState`)."""
+    """Why KEDA keeps a replica also without load (`getScaledObjectState`)."""
     if all(each.get("type") in ("cpu", "memory") for each in spec["triggers"]):
         return "with only cpu and memory, KEDA keeps one replica as well"
     for metric in metrics:

@@ -126,7 +126,7 @@ class PodIndex:
         remembered = self._remembered.get(namespace)
         if remembered is None:
             return
-        for selector, matches in remembered.candidates(labels.items()).items():
+        for selector, matches in remembered.possible(labels.items()).items():
             if selector.matches(labels):
                 remembered.remove(selector)
                 del self._matches[namespace, selector]

@@ -52,7 +52,7 @@ class SelectorIndex(Generic[T]):
                 if not kept:
                     del self._by_label[label]
 
-    def candidates(self, labels: Iterable[_Label]) -> dict[Selector, T]:
+    def possible(self, labels: Iterable[_Label]) -> dict[Selector, T]:
         """All that match something with some of these labels, and others."""
         found = dict(self._by_label.get(None, ()))
         for label in self._by_label.keys() & labels:

@@ -112,7 +112,7 @@ class Selectors:
             return found
         # Pods of one template have the same labels: check them only once.
         different = {tuple(pod.metadata.labels.items()): pod.metadata.labels for pod in pods}
-        left = stored.candidates(set().union(*different))
+        left = stored.possible(set().union(*different))
         for matches in self._comparisons(list(different.values())):
             # The first match decides.
             for each in [each for each in left if matches(each)]:

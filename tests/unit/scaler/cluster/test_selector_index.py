@@ -19,8 +19,8 @@ def index_of(*texts: str) -> SelectorIndex[str]:
     return index
 
 
-def candidates(index: SelectorIndex[str], **labels: str) -> set[str]:
-    return set(index.candidates(labels.items()).values())
+def possible(index: SelectorIndex[str], **labels: str) -> set[str]:
+    return set(index.possible(labels.items()).values())
 
 
 @given(
@@ -28,7 +28,7 @@ def candidates(index: SelectorIndex[str], **labels: str) -> set[str]:
     st.sets(st.integers(0, 7)),
     test_labels.label_sets,
 )
-def test_all_that_match_are_candidates_until_they_are_removed(selectors, removed, labels):
+def test_all_that_match_may_match_until_they_are_removed(selectors, removed, labels):
     index: SelectorIndex[int] = SelectorIndex()
     for number, each in enumerate(selectors):
         index.put(each, number)
@@ -36,7 +36,7 @@ def test_all_that_match_are_candidates_until_they_are_removed(selectors, removed
         if number < len(selectors):
             index.remove(selectors[number])
     left = {each: number for number, each in enumerate(selectors) if number not in removed}
-    found = index.candidates(labels.items())
+    found = index.possible(labels.items())
     assert found.items() <= left.items()
     assert {each for each in left if each.matches(labels)} <= found.keys()
     assert [index.get(each) for each in selectors] == [left.get(each) for each in selectors]
@@ -54,26 +54,26 @@ def test_nothing_is_kept_of_those_that_are_removed(selectors):
     assert index._by_label == {}
 
 
-def test_a_selector_of_several_values_is_a_candidate_for_each_of_them():
+def test_a_selector_of_several_values_is_found_for_each_of_them():
     index = index_of("app in (web,db)", "app in (cache)", "app=web")
-    assert candidates(index, app="web") == {"app in (web,db)", "app=web"}
-    assert candidates(index, app="db", tier="x") == {"app in (web,db)"}
-    assert candidates(index, tier="web") == set()
+    assert possible(index, app="web") == {"app in (web,db)", "app=web"}
+    assert possible(index, app="db", tier="x") == {"app in (web,db)"}
+    assert possible(index, tier="web") == set()
 
 
 def test_the_label_that_fewest_selectors_share_decides():
     texts = [f"app=a{number},part-of=shop" for number in range(9)]
     texts += [f"name=a{number},instance=shop" for number in range(9)]
     index = index_of(*texts)
-    found = candidates(index, app="a3", name="a5", **{"part-of": "shop", "instance": "shop"})
+    found = possible(index, app="a3", name="a5", **{"part-of": "shop", "instance": "shop"})
     assert len(found) <= 4
     assert {texts[3], texts[14]} <= found
 
 
-def test_what_no_label_decides_is_always_a_candidate():
+def test_what_no_label_decides_is_always_found():
     values = ",".join(f"v{number}" for number in range(VALUES_INDEXED_MAX + 1))
     index = index_of("app", "!tier", "app notin (db)", f"app in ({values})", "app=web", "")
-    assert candidates(index) == {"app", "!tier", "app notin (db)", f"app in ({values})", ""}
+    assert possible(index) == {"app", "!tier", "app notin (db)", f"app in ({values})", ""}
     assert index.get(EVERYTHING) == ""
 
 
