@@ -23,7 +23,7 @@ class Skew(msgspec.Struct, frozen=True):
 
 
 class _Life(msgspec.Struct, frozen=True):
-    """A process that requested something of a target, without another one between."""
+    """A process that requested something of a target, without another one between that did so, or had its Lease."""
 
     process: str
     begin: float
@@ -61,10 +61,15 @@ class Skews:
 
 def _lives(run: Run, target: str) -> list[_Life]:
     journal = run.journal
-    begins = []
+    begins: list[tuple[str, float]] = []
+    last_at = 0.0
     for each in journal.target_requests:
-        if each.target == target and (not begins or begins[-1][0] != each.process):
+        if each.target != target:
+            continue
+        is_new = not begins or begins[-1][0] != each.process
+        if is_new or journal.was_lost_by(each.process, target, last_at, each.at):
             begins.append((each.process, each.at))
+        last_at = each.at
     lives = []
     for number, (process, begin) in enumerate(begins):
         end = begins[number + 1][1] if number + 1 < len(begins) else run.scenario.end

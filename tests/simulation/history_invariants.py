@@ -103,7 +103,6 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[Recommended]:
         and each.value is not None
         and not each.is_streamed
         and _owner(run, each) in ("", each.process)
-        and not run.may_have_rival(each.target, each.at)
         and is_awaited(run, plan, each)
     ]
     found: list[Recommended] = []
@@ -113,6 +112,7 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[Recommended]:
             (each, n)
             for each, n in of_life
             if _owner(run, each) == each.process
+            and not run.may_have_rival(each.target, each.at)
             and not _died_soon(run, each)
             and not _could_not_be_stored(run, plan, each)
         ]

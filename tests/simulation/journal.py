@@ -292,6 +292,13 @@ class Journal:
         held = (each for each in reversed(self.holders) if each.namespace == namespace)
         return next((each.process for each in held if each.at <= at), "")
 
+    def was_lost_by(self, process: str, target: str, since: float, until: float) -> bool:
+        """Whether another one, or a user, has had its namespace in this time, and may have scaled the target."""
+        return any(
+            since <= each.at <= until and each.process != process
+            for each in self.held(target.partition("/")[0])
+        )
+
     def version(self, target: str, version: str) -> TargetVersion:
         """What a target was with this resourceVersion, or is now if it never had it."""
         versions = self.targets[target]

@@ -40,12 +40,20 @@ def lost_by_pruning(run: Run, target: str) -> Iterator[Lost]:
 def lost_by_restores(run: Run, target: str) -> Iterator[Lost]:
     """Of a target: a restore loses what was stored after the backup, unless the process that remembers it stores it again.
 
-    That is the one that has reconciled last before the restore: it had read what others had stored.
+    That is the one that has reconciled last before the restore: it had read what others had stored. If the restore gives
+    its Lease to another one, it reads the memory again.
     """
     requests = [each for each in run.journal.target_requests if each.target == target]
     for restore in run.journal.restores:
         owner = next((each.process for each in reversed(requests) if each.at <= restore.at), "")
-        following = (each.at for each in requests if each.at > restore.at and each.process != owner)
+        following = (
+            each.at
+            for each in requests
+            if each.at > restore.at
+            and (
+                each.process != owner or run.journal.was_lost_by(owner, target, restore.at, each.at)
+            )
+        )
         read_at = next(following, math.inf)
         is_stored_again = any(
             each.key == target and each.process == owner and restore.at < each.at <= read_at

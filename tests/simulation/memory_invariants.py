@@ -140,13 +140,19 @@ def _starts(run: Run) -> Iterator[Start]:
     for plan in run.scenario.autoscalers:
         before = ""
         for first in run.journal.target_requests:
-            if first.target != plan.key:
-                continue
+            if first.target != plan.key or not _may_be_known(run, plan, first.at):
+                continue  # of another HPA of the target
             if first.process != before:
                 start = _start(run, plan, first)
                 if not _continues(run, start):
                     yield start
             before = first.process
+
+
+def _may_be_known(run: Run, plan: AutoscalerPlan, at: float) -> bool:
+    """Whether a process may know the HPA at this moment: it may be deleted while another one names its target."""
+    key = f"{run.scenario.kind.plural}/{plan.key}"
+    return any(each.key == key for each in run.bounds_of(plan.key, run.known_since(at), at))
 
 
 def _continues(run: Run, start: Start) -> bool:

@@ -136,7 +136,8 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
     begun, before, latest = set[tuple[str, float, float]](), set[int](), 0.0
     for each in sorted(reconciles, key=lambda each: each.at):
         versions = run.targets_known(plan.key, each.at)
-        counts = wanted(each, versions) - {None}
+        may_want = wanted(each, versions)
+        counts = may_want - {None}
         created_at = created(run, plan, each.at)
         memory = (each.process, created_at, _claimed_without_memory_at(run, plan, each))
         is_late = each.at > latest + 1.5 * run.period_of(plan)
@@ -156,8 +157,9 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
         if created_at <= run.news_since(each.at):
             begun.add(memory)  # else it may remember those of the autoscaler before
         if counts:
-            before, latest = counts, each.at
-            wanted_at.append((each.at, counts))
+            # A reconcile that may have failed leaves the recommendation before it.
+            before, latest = counts | (before if None in may_want else set()), each.at
+            wanted_at.append((each.at, before))
     recommended += _stored_last(run, plan, wanted_at)
     recommended += _found_outside_of_bounds(run, plan, reconciles)
     changed = [
