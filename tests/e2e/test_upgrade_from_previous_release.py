@@ -94,7 +94,7 @@ class Site:
         self.started: list[LoadlineProcess] = []
         direct = {"service": f"{self.namespace}/a-loadline-adapter", "stream": True}
         # One more replica of fourteen is more than this tolerance.
-        scaler = {"replicas": REPLICAS, "syncPeriod": "2s", "tolerance": 0.05}
+        scaler = {"replicas": REPLICAS, "syncPeriod": "5s", "tolerance": 0.05}
         self._values = {
             "a": {
                 "replicas": REPLICAS,

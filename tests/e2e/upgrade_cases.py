@@ -2,12 +2,14 @@
 
 import time
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 
 from testbed.audit_log import AuditLog, ScaleWrite
 from testbed.cluster import Cluster
 from testbed.exporter import Exporter
+from testbed.waiting import until
 from tests.e2e.learned_days import learned_days
 from tests.e2e.scaler_objects import HPA, LA, Json, Workspace, autoscaler, workload
 
@@ -22,8 +24,8 @@ METRICS = [
 ]
 NO_WINDOW = {"stabilizationWindowSeconds": 0}
 ONE_POD_IN_HALF_AN_HOUR = {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 1800}]}
-# Long enough to end after most of the test, and short enough to wait for its end.
-WINDOW_SECONDS = 300
+# Long enough to be remembered by both releases, and short enough to end within the test.
+WINDOW_SECONDS = 180
 # A load is read up to a period later than it is set, and the last higher one a period earlier.
 EARLY_SECONDS, LATE_SECONDS = 5, 45
 # What the forecast expects is within its lead of half an hour, and does not come before the end of the test.
@@ -199,7 +201,12 @@ class Fleet:
                 self._dropped_at[case.name] = time.time()
         for case in self._cases:
             self._workspace(case.name).has_condition(*case.condition)
+            until(partial(self._is_reconciled_since_scaled, case.name), what="the next reconcile")
         self.settled = self.shown()
+
+    def _is_reconciled_since_scaled(self, name: str) -> bool:
+        conditions = self._workspace(name).status()["conditions"]
+        return all(each["reason"] != "SucceededRescale" for each in conditions)
 
     def grow(self) -> None:
         """Raise one load by that of one replica."""
