@@ -1,6 +1,7 @@
 """From the start of the scaler to the first decision of the last LoadAutoscaler, and the requests to kube-apiserver meanwhile.
 
-All targets have the replicas for their metrics when the scaler starts, as after a restart: nothing is scaled.
+Then kube-apiserver is restarted, until all watches are open again and every LoadAutoscaler may have been reconciled. All targets have
+the replicas for their metrics when the scaler starts, as after a restart: nothing is scaled.
 """
 
 import itertools
@@ -16,6 +17,7 @@ from benchmarks.instruments.figures import Figures, Result, Round
 from benchmarks.measurement_options import Options, Report
 from benchmarks.scaler_sizes import PERIOD_SECONDS, shown
 from benchmarks.scaler_syncs import LOADLINE, WORKERS, Environment
+from testbed.programs import LoadlineProcess
 from testbed.waiting import elapse
 
 AUTOSCALERS = 10_000
@@ -23,6 +25,8 @@ SCRAPE_SECONDS = 15.0
 DEADLINE_SECONDS = 180.0
 REPORTED_KINDS = 6
 DECIDED = "loadline_scaler_desired_replicas"
+RESTART = "restart of kube-apiserver"
+COPY = re.compile(r'msg="(\S+) is (not kept up to date:|kept up to date again)')
 
 
 def run(options: Options, report: Report) -> Result:
@@ -55,14 +59,20 @@ def run(options: Options, report: Report) -> Result:
 def _rounds(
     found: AdapterEnvironment, flags: tuple[str, ...], options: Options, report: Report
 ) -> Iterator[Round]:
+    period = f"--sync-period={PERIOD_SECONDS:g}s"
     for number in range(options.rounds):
-        before = _requests_by_kind(found)
-        figures = _started(found, flags)
-        report(shown(figures))
-        sent = _requests_by_kind(found)
-        sent.subtract(before)
-        report(", ".join(f"{kind} {count}" for kind, count in sent.most_common(REPORTED_KINDS)))
-        yield Round(case="start", program=LOADLINE, number=number, figures=figures)
+        before, observed = _requests_by_kind(found), _Requests(found)
+        began = time.monotonic()
+        with found.bench.start_scaler(period, f"--concurrent-syncs={WORKERS}", *flags) as program:
+            figures = _started(found, program, observed, began)
+            report(f"start: {shown(figures)}")
+            sent = _requests_by_kind(found)
+            sent.subtract(before)
+            report(", ".join(f"{kind} {count}" for kind, count in sent.most_common(REPORTED_KINDS)))
+            yield Round(case="start", program=LOADLINE, number=number, figures=figures)
+            figures = _after_restart_of_apiserver(found, program)
+            report(f"{RESTART}: {shown(figures)}")
+            yield Round(case=RESTART, program=LOADLINE, number=number, figures=figures)
 
 
 def _requests_by_kind(found: AdapterEnvironment) -> Counter[str]:
@@ -78,35 +88,81 @@ def _requests_by_kind(found: AdapterEnvironment) -> Counter[str]:
     return counts
 
 
-def _started(found: AdapterEnvironment, flags: tuple[str, ...]) -> Figures:
-    bench, tls = found.bench, found.bench.targets.tls
-    api_port = int(bench.cluster.api_url.rsplit(":", 1)[1])
+class _Requests:
+    """Those that kube-apiserver has counted, over time."""
 
-    def requests() -> tuple[float, float]:
-        return time.monotonic(), scrape.total(api_port, "apiserver_request_total", tls=tls)
+    def __init__(self, found: AdapterEnvironment) -> None:
+        self._port = int(found.bench.cluster.api_url.rsplit(":", 1)[1])
+        self._tls = found.bench.targets.tls
+        self._observed: list[tuple[float, float]] = []
+        self.observe()
 
-    observed = [requests()]
-    began = time.monotonic()
-    period = f"--sync-period={PERIOD_SECONDS:g}s"
-    with bench.start_scaler(period, f"--concurrent-syncs={WORKERS}", *flags) as program:
-        while time.monotonic() < began + DEADLINE_SECONDS:
-            elapse(1.0)
-            observed.append(requests())
-            text = scrape.exposition(program.port, tls)
-            seconds = time.monotonic() - began
-            if text.count(f"\n{DECIDED}{{") == found.count:
-                break
-        else:
-            raise AssertionError(f"not every autoscaler was decided in {DEADLINE_SECONDS:g} s")
-        cpu_seconds = proc.cpu_seconds(program.process.pid)
-        rss_mib = proc.rss_mib(program.process.pid)
-        assert bench.targets.have_expected_replicas(), "the start changed correct replicas"
+    def observe(self) -> None:
+        """Count them now."""
+        total = scrape.total(self._port, "apiserver_request_total", tls=self._tls)
+        self._observed.append((time.monotonic(), total))
+
+    def figures(self) -> Figures:
+        """How many there were, and the most in a second."""
+        return {
+            "apiserver_requests_per_second_max": max(
+                (n - m) / (later - at) for (at, m), (later, n) in itertools.pairwise(self._observed)
+            ),
+            "apiserver_requests": self._observed[-1][1] - self._observed[0][1],
+        }
+
+
+def _started(
+    found: AdapterEnvironment, program: LoadlineProcess, observed: _Requests, began: float
+) -> Figures:
+    while time.monotonic() < began + DEADLINE_SECONDS:
+        elapse(1.0)
+        observed.observe()
+        text = scrape.exposition(program.port, found.bench.targets.tls)
+        seconds = time.monotonic() - began
+        if text.count(f"\n{DECIDED}{{") == found.count:
+            break
+    else:
+        raise AssertionError(f"not every autoscaler was decided in {DEADLINE_SECONDS:g} s")
+    assert found.bench.targets.have_expected_replicas(), "the start changed correct replicas"
     return {
         "last_decision_seconds": seconds,
-        "apiserver_requests_per_second_max": max(
-            (n - m) / (later - at) for (at, m), (later, n) in itertools.pairwise(observed)
-        ),
-        "apiserver_requests": observed[-1][1] - observed[0][1],
-        "cpu_seconds": cpu_seconds,
-        "rss_mib": rss_mib,
+        **observed.figures(),
+        "cpu_seconds": proc.cpu_seconds(program.process.pid),
+        "rss_mib": proc.rss_mib(program.process.pid),
+    }
+
+
+def _after_restart_of_apiserver(found: AdapterEnvironment, program: LoadlineProcess) -> Figures:
+    """From when kube-apiserver is ready again."""
+    tls = found.bench.targets.tls
+
+    def reconciles() -> float:
+        return scrape.total(program.port, "loadline_scaler_reconciliations_total", tls=tls)
+
+    elapse(2 * PERIOD_SECONDS)
+    stopping, cpu_seconds = time.monotonic(), proc.cpu_seconds(program.process.pid)
+    found.bench.cluster.restart_apiserver()
+    ready, before, observed = time.monotonic(), reconciles(), _Requests(found)
+    watched_seconds = None
+    while time.monotonic() < ready + DEADLINE_SECONDS:
+        elapse(1.0)
+        observed.observe()
+        seconds = time.monotonic() - ready
+        # The last line of each resource; it may be interrupted for one reason after the other.
+        copies = dict(COPY.findall(program.process.log()))
+        is_watching = not any(each.startswith("not") for each in copies.values())
+        watched_seconds = watched_seconds or (seconds if is_watching else None)
+        if watched_seconds and reconciles() >= before + found.count:
+            break
+    else:
+        raise AssertionError(f"a watch is not open again after {DEADLINE_SECONDS:g} s")
+    assert found.bench.targets.have_expected_replicas(), "the restart changed correct replicas"
+    return {
+        "unavailable_seconds": ready - stopping,
+        "watches_open_seconds": watched_seconds,
+        "all_reconciled_seconds": seconds,
+        **observed.figures(),
+        "cpu_seconds": proc.cpu_seconds(program.process.pid) - cpu_seconds,
+        "rss_mib": proc.rss_mib(program.process.pid),
     }
