@@ -42,7 +42,7 @@ $(DEPENDENCIES): constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
 	@echo "Setting up $(VENV) (once)"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --progress-bar off --require-hashes -r constraints.txt
+	@$(BIN)/python -m pip install --quiet --progress-bar off --no-deps --no-compile --require-hashes -r constraints.txt
 	@touch $@
 
 $(STAMP): $(DEPENDENCIES) pyproject.toml
