@@ -63,7 +63,7 @@ def no_rule(
     ):
         return _wrong_scope(request, resource)
     if made and resource is not None:
-        return _not_mapped(request.metric, resource, *made[0], entries=entries, mapping=mapping)
+        return _not_mapped(request.metric, resource, made, entries=entries, mapping=mapping)
     if gaps:
         return _not_listed(gaps)
     if elsewhere := [str(e.resource) for e in entries if e.metric == request.metric]:
@@ -97,12 +97,12 @@ def _wrong_scope(
 def _not_mapped(
     metric: str,
     resource: GroupResource,
-    rule: DiscoveryRule,
-    series: Series,
+    made: Sequence[tuple[DiscoveryRule, Series]],
     *,
     entries: Sequence[MetricEntry],
     mapping: ResourceMapping,
 ) -> Finding:
+    rule, series = made[0]
     labels = ", ".join(sorted(series.labels)) or "none"
     there = sorted({str(e.resource) for e in entries if e.metric == metric})
     instead = f" The metric exists for {', '.join(there)}." if there else ""
@@ -115,6 +115,15 @@ def _not_mapped(
             message=f"{rule.path} makes {metric} from {series.name}, but maps no label to {resource}. The series' labels: {labels}",
             fix=f"Add the label that names them to {rule.path}.resources.overrides, such as "
             f"`pod: {{resource: pod}}`.{instead}",
+        )
+    if any(of is rule and label in each.labels for of, each in made):
+        return Finding(
+            step="rule",
+            reason="LabelNotMapped",
+            message=f"{rule.path} makes {metric} from {series.name} and reads {resource} from its label {label!r}, "
+            "but does not offer it for them, because the series has too many labels of resources, there are too many metrics, "
+            "or its name could change the query: the log of the adapter says which",
+            fix=f"Map the label {label!r} under {rule.path}.resources.overrides, or do what the log says.{instead}",
         )
     return Finding(
         step="rule",

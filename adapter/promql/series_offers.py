@@ -22,6 +22,7 @@ from adapter.model import (
     Series,
     UnknownResource,
 )
+from adapter.promql.described_resources import RESOURCES_MAX, DescribedResources
 from adapter.promql.naming import ResourceConverter, series_metric
 from adapter.promql.sorting import sorted_in_slices
 from wire.api.wording import some
@@ -29,6 +30,8 @@ from wire.api.wording import some
 SeriesKey = tuple[BackendRef, str]
 """A backend and a series query: rules that share both share one listing."""
 
+ENTRIES_MAX: Final = 200_000
+"""Discovered metrics of all rules; one of three resources counts three times. They take about 25 MiB, and as much as a document."""
 
 # A template inserts the name into the query as it is, with quotes or without: others could be a part of an expression. Prometheus 3
 # accepts any text as a name, and everyone whose pods are scraped chooses names.
@@ -45,10 +48,28 @@ class Offers(msgspec.Struct, frozen=True):
 
 
 def offers(
-    rules: Sequence[Rule], known: Mapping[SeriesKey, Sequence[Series]], mapping: ResourceMapping
+    rules: Sequence[Rule],
+    known: Mapping[SeriesKey, Sequence[Series]],
+    mapping: ResourceMapping,
+    *,
+    entries_max: int = ENTRIES_MAX,
 ) -> Offers:
-    """The table of metrics; a rule whose series are not in `known` offers nothing yet."""
-    table = _Table(mapping)
+    """The table of metrics; a rule whose series are not in `known` offers nothing yet.
+
+    If there are more than `entries_max` discovered ones, all metrics describe fewer resources, before the first metric is left out.
+    """
+    resources_max = RESOURCES_MAX
+    while resources_max > 1:
+        try:
+            return _offers(rules, known, _Table(mapping, entries_max, resources_max))
+        except _Full:
+            resources_max //= 2
+    return _offers(rules, known, _Table(mapping, entries_max, resources_max))
+
+
+def _offers(
+    rules: Sequence[Rule], known: Mapping[SeriesKey, Sequence[Series]], table: "_Table"
+) -> Offers:
     for rule in rules:
         if isinstance(rule, NamedRule):
             table.add_named(rule)
@@ -57,11 +78,19 @@ def offers(
     return table.finished()
 
 
+class _Full(Exception):
+    """There are too many entries; fewer resources may leave a place for each metric."""
+
+
 class _Table:
     """The offers so far. Rules are added in the order of the file: later ones win."""
 
-    def __init__(self, mapping: ResourceMapping) -> None:
+    def __init__(self, mapping: ResourceMapping, entries_max: int, resources_max: int) -> None:
+        """`resources_max`: of a series. If it is 1, what is too much is left out; else `_Full` is raised."""
         self._mapping = mapping
+        self._entries_max = entries_max
+        self._resources_max = resources_max
+        self._discovered = 0
         self._custom: dict[MetricEntry, Offer] = {}
         self._external: dict[str, Offer] = {}
         self._problems: dict[str, list[str]] = {}
@@ -90,25 +119,36 @@ class _Table:
                 rule,
                 f"`resources.overrides.{label}`: the cluster serves no resource {resource}; the label is left out",
             )
+        described = DescribedResources(rule.resources, converter, resources_max=self._resources_max)
         unmapped: set[str] = set()
         unsafe: set[str] = set()
+        shortened: set[str] = set()
+        left_out: set[str] = set()
         for each, name in _named_series(rule, series):
             if not _SAFE_NAME.fullmatch(each.name):
                 unsafe.add(each.name)
                 continue
             offer = Offer(rule, each.name)
             if rule.external:
-                self._offer_external(name, offer)
+                if not self._offer_discovered(name, offer):
+                    left_out.add(each.name)
                 continue
-            entries = list(_entries(each, name, converter))
-            for entry in entries:
-                self._offer_custom(entry, offer)
-            if not entries:
+            found = described.of(each.labels)
+            for resource, namespaced in found.resources:
+                if not self._offer_discovered(MetricEntry(resource, namespaced, name), offer):
+                    left_out.add(each.name)
+            if found.is_shortened:
+                shortened.add(each.name)
+            if not found.resources:
                 unmapped.add(each.name)
-        if unsafe:
-            self._problem(rule, _about_unsafe(sorted_in_slices(unsafe)))
-        if unmapped:
-            self._problem(rule, _about_unmapped(sorted_in_slices(unmapped)))
+        for names, about in (
+            (unsafe, _about_unsafe),
+            (unmapped, _about_unmapped),
+            (shortened, self._about_shortened),
+            (left_out, self._about_left_out),
+        ):
+            if names:
+                self._problem(rule, about(sorted_in_slices(names)))
 
     def finished(self) -> Offers:
         """The whole table."""
@@ -118,6 +158,21 @@ class _Table:
                 f"{later} serves instead: {some(sorted_in_slices(set(metrics)))}"
             )
         return Offers(self._custom, self._external, self._problems, overlaps)
+
+    def _offer_discovered(self, key: MetricEntry | str, offer: Offer) -> bool:
+        """Whether there is a place for it. Metrics that are named in the configuration need none."""
+        is_known = key in self._external if isinstance(key, str) else key in self._custom
+        if not is_known:
+            if self._discovered >= self._entries_max:
+                if self._resources_max > 1:
+                    raise _Full
+                return False
+            self._discovered += 1
+        if isinstance(key, str):
+            self._offer_external(key, offer)
+        else:
+            self._offer_custom(key, offer)
+        return True
 
     def _offer_custom(self, entry: MetricEntry, offer: Offer) -> None:
         self._note_takeover(self._custom.get(entry), offer, f"{entry.resource}/{entry.metric}")
@@ -131,6 +186,21 @@ class _Table:
         if former is not None and former.rule is not later.rule:
             self._taken_over.setdefault((former.rule.path, later.rule.path), []).append(metric)
 
+    def _about_shortened(self, names: Sequence[str]) -> str:
+        is_full = self._resources_max < RESOURCES_MAX
+        why = f", and all rules would offer more than {self._entries_max} in all" if is_full else ""
+        return (
+            f"{len(names)} series have labels of more than {self._resources_max} resources{why}. Only the metrics of so many resources "
+            f"are offered, those of `resources.overrides` first: {some(names)}. Map the labels that you need under "
+            "`resources.overrides`, in place of `resources.template`, or restrict `seriesQuery` with matchers"
+        )
+
+    def _about_left_out(self, names: Sequence[str]) -> str:
+        return (
+            f"all rules would offer more than {self._entries_max} metrics, so {len(names)} series cannot be requested, or not for each "
+            f"resource: {some(names)}. Restrict `seriesQuery` with matchers, here or in the rules before"
+        )
+
     def _problem(self, rule: Rule, sentence: str) -> None:
         self._problems.setdefault(rule.path, []).append(sentence)
 
@@ -140,14 +210,6 @@ def _named_series(rule: DiscoveryRule, series: Sequence[Series]) -> Iterator[tup
     for each in series:
         if (name := series_metric(rule, each.name)) is not None:
             yield each, name
-
-
-def _entries(series: Series, name: str, converter: ResourceConverter) -> Iterator[MetricEntry]:
-    """One entry for each label that names objects: the metric is listed for that resource."""
-    for label in series.labels:
-        resource = converter.resource_for(label)
-        if resource is not None:
-            yield MetricEntry(resource, converter.is_listed_as_namespaced(resource), name)
 
 
 def _about_unsafe(names: Sequence[str]) -> str:

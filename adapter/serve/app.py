@@ -68,7 +68,7 @@ class MetricsAPI:
             case ["apis", group, version] if self._paths.is_served(group, version):
                 _check_read(request)
                 active = self._answers.active
-                return respond(request, self._documents.document(active, group, version))
+                return respond(request, await self._documents.document(active, group, version))
             case ["apis", group, version, *rest] if self._paths.is_served(group, version):
                 document = await self._metric(request, group, version, "/".join(rest))
                 return respond(request, encoded(document))

@@ -1,0 +1,102 @@
+"""A label that names objects makes a metric of them: however many such labels a pod exposes, the table stays small."""
+
+import pytest
+
+from adapter.config import parse
+from adapter.model import BackendRef, Series
+from adapter.promql.described_resources import RESOURCES_MAX
+from adapter.promql.series_offers import ENTRIES_MAX, Offers, offers
+from tests.fakes.adapter import FakeMapping, Kind
+
+OF_EVERYONE = ("pod", "namespace", "service", "node")
+OTHERS = tuple(f"kind{number:02d}" for number in range(40))
+MAPPING = FakeMapping([Kind(f"{each}s", each, each.title()) for each in (*OF_EVERYONE, *OTHERS)])
+
+RULES = """
+rules:
+- seriesQuery: web
+  resources: {template: "<<.Resource>>", overrides: {zebra: {resource: kind39}}}
+  metricsQuery: <<.Series>>
+- seriesQuery: other
+  resources: {template: "<<.Resource>>"}
+  metricsQuery: <<.Series>>
+"""
+
+
+def table(entries_max: int = ENTRIES_MAX, rules: str = RULES, **series: list[Series]) -> Offers:
+    known = {(BackendRef(), query): found for query, found in series.items()}
+    return offers(parse(rules).rules, known, MAPPING, entries_max=entries_max)
+
+
+def resources(found: Offers, metric: str) -> set[str]:
+    return {str(each.resource) for each in found.custom if each.metric == metric}
+
+
+def problems(found: Offers, rule: str) -> str:
+    return "; ".join(found.problems.get(rule, ()))
+
+
+@pytest.mark.deviation("many-resources")
+def test_a_series_makes_metrics_of_a_limited_number_of_resources():
+    found = table(web=[Series("hostile", frozenset({*OF_EVERYONE, *OTHERS, "zebra"}))])
+    # The override first, then what most metrics describe, then the labels in their order.
+    of_labels = OTHERS[: RESOURCES_MAX - len(OF_EVERYONE) - 1]
+    expected = {"kind39s", *(f"{each}s" for each in (*OF_EVERYONE, *of_labels))}
+    assert resources(found, "hostile") == expected
+    assert len(expected) == RESOURCES_MAX
+
+
+def test_overrides_are_never_left_out():
+    overrides = ", ".join(f"{each}: {{resource: {each}}}" for each in OTHERS)
+    rules = f"rules: [{{seriesQuery: web, resources: {{overrides: {{{overrides}}}}}, metricsQuery: up}}]"
+    found = table(rules=rules, web=[Series("mine", frozenset(OTHERS))])
+    assert resources(found, "mine") == {f"{each}s" for each in OTHERS}
+    assert found.problems == {}
+
+
+def test_what_is_left_out_is_reported_once_for_a_rule_and_says_what_to_do():
+    labels = frozenset({*OF_EVERYONE, *OTHERS})
+    found = table(web=[Series(f"hostile_{number}", labels) for number in range(100)])
+    [problem] = found.problems["rules[0]"]
+    assert problem.startswith("100 series have labels of more than 16 resources")
+    assert "hostile_0" in problem
+    assert "`resources.overrides`" in problem
+    assert len(problem) < 600
+
+
+def test_what_a_series_with_few_labels_describes_is_not_affected_by_others():
+    found = table(
+        web=[
+            Series("hostile", frozenset(OTHERS)),
+            Series("honest", frozenset({*OF_EVERYONE, "code", "kind30"})),
+        ]
+    )
+    assert resources(found, "honest") == {"pods", "namespaces", "services", "nodes", "kind30s"}
+
+
+@pytest.mark.deviation("many-resources")
+def test_beyond_the_limit_of_the_table_each_series_describes_fewer_resources_and_none_is_lost():
+    hostile = [Series(f"hostile_{number}", frozenset(OTHERS)) for number in range(10)]
+    found = table(60, web=hostile, other=[Series("honest", frozenset(OF_EVERYONE))])
+    assert len(found.custom) <= 60
+    assert resources(found, "honest") == {"pods", "namespaces", "services", "nodes"}
+    assert {each.metric for each in found.custom} == {"honest", *(each.name for each in hostile)}
+    assert "more than 4 resources" in problems(found, "rules[0]")
+    assert "more than 60 in all" in problems(found, "rules[0]")
+    assert "rules[1]" not in found.problems
+
+
+def test_more_metrics_than_the_table_can_hold_are_reported_for_the_rule_that_lacks_them():
+    hostile = [Series(f"hostile_{number}", frozenset({"pod"})) for number in range(100)]
+    found = table(60, web=hostile, other=[Series("honest", frozenset(OF_EVERYONE))])
+    assert len(found.custom) == 60
+    assert "40 series" in problems(found, "rules[0]")
+    assert "1 series" in problems(found, "rules[1]")
+    assert "matchers" in problems(found, "rules[1]")
+
+
+def test_named_metrics_have_a_place_in_a_full_table():
+    rules = RULES + "metrics: [{name: mine, describes: pods, query: up}]"
+    hostile = [Series(f"hostile_{number}", frozenset({"pod"})) for number in range(100)]
+    found = table(60, rules, web=hostile)
+    assert resources(found, "mine") == {"pods"}
