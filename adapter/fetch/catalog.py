@@ -29,6 +29,7 @@ from adapter.model import (
 from adapter.ports import Prometheus, QueryFailed, SeriesIncomplete
 from adapter.promql.series_offers import Offers, SeriesKey, offers
 from adapter.promql.sorting import sorted_in_slices
+from wire.api.wording import SHOWN_MAX, some
 from wire.process.backoff import Backoff, BackoffLimits
 
 RETRIES = BackoffLimits(initial_seconds=1.0, max_seconds=30.0, jitter_ratio=0.0)
@@ -97,6 +98,7 @@ class DiscoveredCatalog:
         }
         self._tried = asyncio.Event()
         self._logged: set[tuple[str, str]] = set()
+        self._collisions: Mapping[str, Mapping[str, tuple[str, str]]] = {}
         self._building = asyncio.Lock()
         self._changes = self._built_changes = 0
         self._build_after_seconds = 0.0
@@ -294,6 +296,24 @@ class DiscoveredCatalog:
         for path, problem in sorted(found - self._logged):
             log.warning("%s: %s", path, problem)
         self._logged = found
+        for path, collisions in self._offers.collisions.items():
+            before = self._collisions.get(path, {})
+            if appeared := sorted(collisions.keys() - before.keys()):
+                log.warning("%s: %s", path, _about_collisions(collisions, appeared))
+        self._collisions = self._offers.collisions
+
+
+def _about_collisions(collisions: Mapping[str, tuple[str, str]], metrics: Sequence[str]) -> str:
+    shown = [
+        f"{metric} ({served}, not {other})"
+        for metric in metrics[: SHOWN_MAX + 1]
+        for served, other in [collisions[metric]]
+    ]
+    return (
+        f"several series have the name of one metric, and each of these {len(metrics)} metrics is made of one of them: "
+        f"{some([*shown, *metrics[len(shown) :]])}. Everyone whose pods are scraped can add such series: restrict `seriesQuery` with "
+        "matchers, or give the metrics names of their own with `name.as`"
+    )
 
 
 def _log_change(

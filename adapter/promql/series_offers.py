@@ -45,6 +45,8 @@ class Offers(msgspec.Struct, frozen=True):
     external: Mapping[str, Offer]
     problems: Mapping[str, Sequence[str]]
     overlaps: Mapping[str, Sequence[str]] = {}
+    collisions: Mapping[str, Mapping[str, tuple[str, str]]] = {}
+    """By the path of the rule that serves it, each metric with the series that it is made of and another one that it is not."""
 
 
 def offers(
@@ -97,6 +99,7 @@ class _Table:
         self._taken_over: dict[
             tuple[str, str], list[str]
         ] = {}  # (former rule, later rule) -> metrics
+        self._collisions: dict[str, dict[str, tuple[str, str]]] = {}
 
     def add_named(self, rule: NamedRule) -> None:
         """A metric that exists whatever series there are."""
@@ -157,7 +160,9 @@ class _Table:
             overlaps.setdefault(former, []).append(
                 f"{later} serves instead: {some(sorted_in_slices(set(metrics)))}"
             )
-        return Offers(self._custom, self._external, self._problems, overlaps)
+        return Offers(
+            self._custom, self._external, self._problems, overlaps, collisions=self._collisions
+        )
 
     def _offer_discovered(self, key: MetricEntry | str, offer: Offer) -> bool:
         """Whether there is a place for it. Metrics that are named in the configuration need none."""
@@ -175,16 +180,34 @@ class _Table:
         return True
 
     def _offer_custom(self, entry: MetricEntry, offer: Offer) -> None:
-        self._note_takeover(self._custom.get(entry), offer, f"{entry.resource}/{entry.metric}")
-        self._custom[entry] = offer
+        former = self._custom.get(entry)
+        if former is None or self._takes_over(former, offer, entry.metric, entry):
+            self._custom[entry] = offer
 
     def _offer_external(self, metric: str, offer: Offer) -> None:
-        self._note_takeover(self._external.get(metric), offer, metric)
-        self._external[metric] = offer
+        former = self._external.get(metric)
+        if former is None or self._takes_over(former, offer, metric):
+            self._external[metric] = offer
 
-    def _note_takeover(self, former: Offer | None, later: Offer, metric: str) -> None:
-        if former is not None and former.rule is not later.rule:
-            self._taken_over.setdefault((former.rule.path, later.rule.path), []).append(metric)
+    def _takes_over(
+        self, former: Offer, later: Offer, metric: str, entry: MetricEntry | None = None
+    ) -> bool:
+        """Whether the later offer counts, as that of a later rule does. Of one rule, the series with the shorter name counts.
+
+        prometheus-adapter uses the last series in the response of Prometheus, so that replicas may differ.
+        """
+        if former.rule is not later.rule:
+            shown = f"{entry.resource}/{metric}" if entry else metric
+            self._taken_over.setdefault((former.rule.path, later.rule.path), []).append(shown)
+            takes_over = True
+        else:
+            # Prometheus mostly sorts by name: of the same length, the last one in the alphabet.
+            takes_over = (-len(later.series), later.series) >= (-len(former.series), former.series)
+        if former.series and later.series and former.series != later.series:
+            served, other = (later, former) if takes_over else (former, later)
+            of_rule = self._collisions.setdefault(served.rule.path, {})
+            of_rule[metric] = (served.series, other.series)
+        return takes_over
 
     def _about_shortened(self, names: Sequence[str]) -> str:
         is_full = self._resources_max < RESOURCES_MAX

@@ -258,6 +258,33 @@ async def test_offers_are_made_in_a_thread_and_do_not_delay_requests(running):
     assert threading.get_ident() not in mapping.threads
 
 
+async def test_a_series_that_takes_the_place_of_another_one_is_logged_when_it_appears(
+    running, caplog
+):
+    everything = rule(name_matches="^(.*?)(?:_seconds)?_total$", name_as="$1")
+    before = [
+        Series(f"{name}{suffix}", LABELS)
+        for name in ("a", "b")
+        for suffix in ("_total", "_seconds_total")
+    ]
+    prometheus = FakePrometheus(series={"requests": before})
+    listing = running([everything], prometheus)
+    await listing.catalog.tried()
+    [first] = caplog.messages
+    assert first.startswith("rules[0]: ")
+    assert "a (a_total, not a_seconds_total), b (b_total, not b_seconds_total)" in first
+    assert "seriesQuery" in first
+    taken = [Series("c_total", LABELS), Series("c_seconds_total", LABELS)]
+    prometheus.known_series["requests"] = [*before, *taken]
+    await listing.round()
+    [_, second] = caplog.messages
+    assert "c (c_total, not c_seconds_total)" in second
+    assert "a_total" not in second
+    prometheus.known_series["requests"] = [*before, *taken, Series("d_total", LABELS)]
+    await listing.round()
+    assert len(caplog.messages) == 2
+
+
 async def test_the_log_speaks_when_something_changes_and_only_then(running, caplog):
     caplog.set_level(logging.INFO)
     prometheus = FakePrometheus(series={"requests": DOWN})

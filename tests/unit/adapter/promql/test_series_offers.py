@@ -228,3 +228,53 @@ def test_a_series_is_offered_only_if_its_name_cannot_change_the_query(name, is_o
     assert bool(served) == is_offered
     reported = [each for problems in found.problems.values() for each in problems]
     assert any("which could change the query" in each for each in reported) != is_offered
+
+
+ONE_NAME = """
+rules:
+- seriesQuery: web
+  resources: {template: "<<.Resource>>"}
+  name: {matches: "^(?:app_)?(.*?)(?:_seconds)?_total$", as: "$1"}
+  metricsQuery: <<.Series>>
+externalRules:
+- seriesQuery: web
+  resources: {template: "<<.Resource>>"}
+  name: {matches: "^(?:app_)?(.*?)(?:_seconds)?_total$", as: "$1"}
+  metricsQuery: <<.Series>>
+"""
+
+
+@pytest.mark.deviation("several-series-of-one-metric")
+@pytest.mark.parametrize("newcomer", ["requests_seconds_total", "app_requests_total"])
+@pytest.mark.parametrize("reverse", [False, True], ids=["listed last", "listed first"])
+def test_a_longer_name_does_not_replace_the_series_of_a_metric(newcomer, reverse):
+    names = ["requests_total", newcomer][:: -1 if reverse else 1]
+    known = {(BackendRef(), "web"): [Series(each, frozenset({"pod"})) for each in names]}
+    found = offers(parse_configuration(ONE_NAME).rules, known, MAPPING)
+    assert found.custom[MetricEntry(PODS, True, "requests")].series == "requests_total"
+    assert found.external["requests"].series == "requests_total"
+    assert found.collisions == {
+        rule: {"requests": ("requests_total", newcomer)}
+        for rule in ("rules[0]", "externalRules[0]")
+    }
+
+
+def test_of_names_with_one_length_the_last_one_counts_as_in_a_sorted_response():
+    same = ONE_NAME.replace("$1", "one")
+    for names in (("A_total", "a_total"), ("a_total", "A_total")):
+        known = {(BackendRef(), "web"): [Series(each, frozenset({"pod"})) for each in names]}
+        found = offers(parse_configuration(same).rules, known, MAPPING)
+        assert found.external["one"].series == "a_total"
+
+
+def test_another_series_of_a_later_rule_is_a_collision_and_the_same_series_is_none():
+    rule = "- {seriesQuery: NAME, name: {as: a}, resources: {template: <<.Resource>>}, metricsQuery: <<.Series>>}"
+    rules = parse_configuration(
+        "rules:\n" + "\n".join(rule.replace("NAME", each) for each in ("x", "x", "y"))
+    ).rules
+    known = {
+        (BackendRef(), "x"): [Series("x", frozenset({"pod"}))],
+        (BackendRef(), "y"): [Series("y", frozenset({"pod"}))],
+    }
+    assert offers(rules, known, MAPPING).collisions == {"rules[2]": {"a": ("y", "x")}}
+    assert offers(rules[:2], known, MAPPING).collisions == {}
