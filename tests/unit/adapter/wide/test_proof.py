@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapter.promql.metric_query import QueryNotBuilt
-from adapter.wide.proof import extra_labels
+from adapter.promql.metric_query import Matcher, QueryNotBuilt
+from adapter.wide.proof import DEPTH_MAX, LENGTH_MAX, Moved, extra_labels
 from adapter.wide.regrouping import keeping
 from tests.generated_templates import TemplateGenerator
 from tests.unit.adapter.promql.small_promql import EvaluationError, evaluate
@@ -34,6 +34,48 @@ def test_adding_labels_changes_no_label_value_and_no_other_clause():
 @pytest.mark.parametrize("query", ["sum by (a", "sum(a", "sum by (a,", "sum by (a) (b"])
 def test_a_parenthesis_that_is_not_closed_is_left_to_the_parser(query):
     assert keeping(query, ["n"]).startswith("sum")
+
+
+OF_A_NAMESPACE = Moved(
+    equal=frozenset({"namespace"}),
+    narrow=(Matcher("namespace", "=", "a"),),
+    wide=(Matcher("namespace", "=~", "a|b"),),
+)
+
+
+def in_a_namespace(text: str) -> frozenset[str] | None:
+    """`text` has `M` for the matchers and `G` for the grouping."""
+    narrow = text.replace("M", 'namespace="a"').replace("G", "pod")
+    wide = text.replace("M", 'namespace=~"a|b"').replace("G", "pod,namespace")
+    return extra_labels(narrow, wide, OF_A_NAMESPACE)
+
+
+@pytest.mark.parametrize(
+    "nested",
+    ["{open}x{{M}}{close}", "{minus}x{{M}}", "{plus}x{{M}}"],
+    ids=["parentheses", "signs", "terms"],
+)
+def test_a_query_that_is_nested_deeply_is_not_proven(nested):
+    def found(depth: int) -> frozenset[str] | None:
+        parts = {
+            "open": "(" * depth,
+            "close": ")" * depth,
+            "minus": "-" * depth,
+            "plus": "1+" * depth,
+        }
+        return in_a_namespace(f"sum({nested.format(**parts)}) by (G)")
+
+    assert found(10) == {"namespace"}
+    assert found(DEPTH_MAX) is None
+    assert found(1_000) is None
+
+
+def test_a_long_query_is_not_proven():
+    def found(length: int) -> frozenset[str] | None:
+        return in_a_namespace(f'sum(x{{M,y="{"z" * length}"}}) by (G)')
+
+    assert found(LENGTH_MAX // 2) == {"namespace"}
+    assert found(LENGTH_MAX) is None
 
 
 SERIES = [
