@@ -127,6 +127,10 @@ class Catalog(Protocol):
         """The metrics that custom.metrics.k8s.io lists, sorted."""
         ...
 
+    def entries_of(self, metric: str) -> Sequence[MetricEntry]:
+        """Those of `custom_entries` with this name, sorted; found without reading all of them."""
+        ...
+
     def external_metrics(self) -> Sequence[str]:
         """The metrics that external.metrics.k8s.io lists, sorted."""
         ...

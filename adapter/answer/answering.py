@@ -248,7 +248,7 @@ class Answers:
         if offer is None:
             offer = _cluster_scoped_offer(request, resource, catalog)
         if offer is None:
-            elsewhere = [e for e in catalog.custom_entries() if e.metric == request.metric]
+            elsewhere = catalog.entries_of(request.metric)
             raise _unknown(active, lambda why: custom_metric_not_found(request, why), elsewhere)
         return offer
 

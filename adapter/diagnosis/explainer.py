@@ -4,8 +4,10 @@ The path to the answer is `Answers`' own. Only where it failed more is read: whi
 names that a missing metric may have.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 from urllib.parse import unquote
 
 from adapter.answer import ActiveConfiguration, Answers, MetricPaths
@@ -32,6 +34,8 @@ from wire.api import custom_metrics, external_metrics, resource_metrics
 from wire.api.status import StatusError
 from wire.serving.request_path import split_path
 
+T = TypeVar("T")
+
 SEEN_SECONDS = 600.0
 """A missing metric's series are searched this far back."""
 
@@ -54,6 +58,7 @@ class Explainer:
         self._index = index
         self._mapping = mapping
         self._monotonic = monotonic
+        self._searching = asyncio.Lock()
 
     async def explain(self, path: str) -> Explanation:
         """`path` as in a URL: escaped, with its query string."""
@@ -68,7 +73,6 @@ class Explainer:
             refused = error.in_full or error
             refused.__cause__, refused.__context__ = error.__cause__, error.__context__
         found = await self._findings(path, request, trace, refused, active)
-        metric = getattr(request, "metric", "")
         return Explanation(
             path=path,
             code=refused.code if refused else 200,
@@ -82,8 +86,9 @@ class Explainer:
             value_count=len(trace.values or ()),
             values=trace.served(),
             findings=tuple(found),
-            similar=_similar(request, metric, active.catalog)
-            if request and trace.offer is None
+            similar=await self._similar(request, active.catalog)
+            if trace.offer is None
+            and isinstance(request, CustomMetricRequest | ExternalMetricRequest)
             else (),
         )
 
@@ -145,15 +150,42 @@ class Explainer:
             except UnknownResource:
                 return findings.unknown_resource(request.resource)
         listed = catalog.listed()
+        external = isinstance(request, ExternalMetricRequest)
+        made = await self._search(
+            lambda: near_misses.made_of(listed, request.metric, external=external)
+        )
+        searched = () if made else unserved.series_to_search(request, listed)
         return unserved.no_rule(
             request,
             resource=resource,
             listed=listed,
+            made=made,
             gaps=catalog.gaps(),
-            entries=catalog.custom_entries() if resource else (),
+            entries=catalog.entries_of(request.metric) if resource else (),
             mapping=self._mapping,
-            seen=await self._seen(unserved.series_to_search(request, listed)),
+            seen=await self._seen(searched),
         )
+
+    async def _similar(
+        self, request: CustomMetricRequest | ExternalMetricRequest, catalog: Catalog
+    ) -> tuple[str, ...]:
+        """As discovery lists them: `pods/http_requests`, or the name of an external metric."""
+        if isinstance(request, ExternalMetricRequest):
+            metrics = catalog.external_metrics()
+            return tuple(await self._search(lambda: near_misses.similar(request.metric, metrics)))
+        entries = catalog.custom_entries()
+        names = await self._search(
+            lambda: near_misses.similar(request.metric, {each.metric for each in entries})
+        )
+        found = [
+            f"{each.resource}/{each.metric}" for name in names for each in catalog.entries_of(name)
+        ]
+        return tuple(found[: near_misses.SIMILAR_MAX])
+
+    async def _search(self, search: Callable[[], T]) -> T:
+        """In a thread, since all series and metrics are searched, and one at a time, so that other threads have time to run."""
+        async with self._searching:
+            return await asyncio.to_thread(search)
 
     async def _seen(
         self, searched: Sequence[SearchedSeries]
@@ -204,13 +236,6 @@ def _unexplained(refused: StatusError) -> Finding:
         message=refused.message,
         fix="See the message.",
     )
-
-
-def _similar(request: MetricRequest, metric: str, catalog: Catalog) -> tuple[str, ...]:
-    if isinstance(request, CustomMetricRequest):
-        known = [f"{each.resource}/{each.metric}" for each in catalog.custom_entries()]
-        return near_misses.similar(metric, known)
-    return near_misses.similar(metric, catalog.external_metrics())
 
 
 def _parsed(request: MetricRequest) -> ParsedRequest:

@@ -1,7 +1,9 @@
 """A metric that does not exist, compared with what the rules yield."""
 
 import difflib
-from collections.abc import Iterator, Sequence
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -14,6 +16,11 @@ from adapter.promql.selectors import selectors
 
 NAME: Final = "__name__"
 SIMILAR_MAX: Final = 5
+SIMILARITY_MIN: Final = 0.6
+COMPARED_MAX: Final = 50
+"""Names that are compared in full: `difflib` takes half a second for 20,000."""
+NAME_LENGTH_MAX: Final = 256
+"""Of a metric that is compared with others."""
 
 # What rules usually remove from a name (the default rules of the prometheus-community chart among them).
 _SUFFIXES: Final = ("", "_total", "_seconds_total", "_count", "_sum", "_bucket")
@@ -57,13 +64,18 @@ def likely_series_names(metric: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{stem}{suffix}" for stem in stems for suffix in ("", "_total")))
 
 
-def similar(metric: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Entries of discovery (`pods/http_requests`, or the name of an external metric) with a similar name."""
-    by_metric: dict[str, list[str]] = {}
-    for entry in known:
-        by_metric.setdefault(entry.rpartition("/")[2], []).append(entry)
-    close = difflib.get_close_matches(metric, by_metric, n=SIMILAR_MAX, cutoff=0.6)
-    return tuple(entry for name in close for entry in by_metric[name])[:SIMILAR_MAX]
+def similar(metric: str, names: Iterable[str]) -> list[str]:
+    """The names of metrics that are similar, the most similar one first; none for a metric with a very long name."""
+    if len(metric) > NAME_LENGTH_MAX:
+        return []
+    pairs = set(pairwise(metric))
+    likely = heapq.nlargest(COMPARED_MAX, names, key=lambda name: _likeness(pairs, name))
+    return difflib.get_close_matches(metric, likely, n=SIMILAR_MAX, cutoff=SIMILARITY_MIN)
+
+
+def _likeness(pairs: set[tuple[str, str]], name: str) -> float:
+    """The share of pairs of characters that both have: a hundred times faster than `difflib`, and almost the same order."""
+    return len(pairs.intersection(pairwise(name))) / max(1, len(pairs) + len(name))
 
 
 def _candidates(rule: DiscoveryRule, metric: str) -> Iterator[str]:

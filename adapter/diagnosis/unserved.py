@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from adapter.diagnosis.explanation import Finding
-from adapter.diagnosis.near_misses import likely_series_names, made_of, sources
+from adapter.diagnosis.near_misses import likely_series_names, sources
 from adapter.model import (
     DEFAULT_BACKEND,
     BackendRef,
@@ -26,13 +26,11 @@ SearchedSeries = tuple[BackendRef, str]
 def series_to_search(
     request: CustomMetricRequest | ExternalMetricRequest, listed: Sequence[ListedRule]
 ) -> tuple[SearchedSeries, ...]:
-    """The series to search in Prometheus: whether they exist says why the metric does not.
+    """The series to search in Prometheus, if no rule makes the metric of a known one: whether they exist says why it does not.
 
     The series of a rule on the rule's backend, and likely names on every backend that rules use.
     """
     external = isinstance(request, ExternalMetricRequest)
-    if made_of(listed, request.metric, external=external):
-        return ()
     made = [
         (each.rule.backend, each.series)
         for each in sources(_rules(listed), request.metric, external=external)
@@ -50,24 +48,26 @@ def no_rule(
     *,
     resource: GroupResource | None,
     listed: Sequence[ListedRule],
+    made: Sequence[tuple[DiscoveryRule, Series]],
     gaps: Sequence[Gap],
     entries: Sequence[MetricEntry],
     mapping: ResourceMapping,
     seen: Mapping[SearchedSeries, Sequence[Series]],
 ) -> Finding:
-    """No rule serves the metric. `seen`: the series that Prometheus has under the names searched."""
+    """No rule serves the metric.
+
+    `made`: the known series that a rule gives its name. `entries`: those of the metric. `seen`: the series that Prometheus has under
+    the names searched.
+    """
     external = isinstance(request, ExternalMetricRequest)
-    made = made_of(listed, request.metric, external=external)
-    if resource is not None and any(
-        e.metric == request.metric and e.resource == resource for e in entries
-    ):
+    if resource is not None and any(each.resource == resource for each in entries):
         return _wrong_scope(request, resource)
     if made and resource is not None:
         return _not_mapped(request.metric, resource, made, entries=entries, mapping=mapping)
     if gaps:
         return _not_listed(gaps)
-    if elsewhere := [str(e.resource) for e in entries if e.metric == request.metric]:
-        return _of_another_resource(request.metric, elsewhere)
+    if entries:
+        return _of_another_resource(request.metric, [str(each.resource) for each in entries])
     if found := sources(_rules(listed), request.metric, external=external):
         # Most likely a series that Prometheus has; else the one with the shortest name.
         likeliest = min(
@@ -104,7 +104,7 @@ def _not_mapped(
 ) -> Finding:
     rule, series = made[0]
     labels = ", ".join(sorted(series.labels)) or "none"
-    there = sorted({str(e.resource) for e in entries if e.metric == metric})
+    there = sorted({str(each.resource) for each in entries})
     instead = f" The metric exists for {', '.join(there)}." if there else ""
     try:
         label = ResourceConverter(rule.resources, mapping).label_for(resource)

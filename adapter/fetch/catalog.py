@@ -19,6 +19,7 @@ from adapter.model import (
     BackendRef,
     DiscoveryRule,
     Gap,
+    GroupResource,
     ListedRule,
     MetricEntry,
     Offer,
@@ -53,6 +54,8 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True):
 
     offers: Offers
     entries: Sequence[MetricEntry]
+    scopes: Sequence[tuple[GroupResource, bool]]
+    """The resources of the entries, and whether these are namespaced."""
     names: Sequence[str]
 
 
@@ -152,20 +155,26 @@ class DiscoveredCatalog:
         return _Table(
             offers=found,
             entries=sorted_in_slices(found.custom),
+            scopes=sorted({(each.resource, each.namespaced) for each in found.custom}),
             names=sorted_in_slices(found.external),
         )
 
     def _use(self, table: _Table) -> None:
-        self._offers, self._entries, self._names = table.offers, table.entries, table.names
+        self._table, self._offers = table, table.offers
         self._log_problems()
 
     def custom_entries(self) -> Sequence[MetricEntry]:
         """The metrics that custom.metrics.k8s.io lists."""
-        return self._entries
+        return self._table.entries
+
+    def entries_of(self, metric: str) -> Sequence[MetricEntry]:
+        """The entries of one metric."""
+        possible = (MetricEntry(*scope, metric) for scope in self._table.scopes)
+        return [entry for entry in possible if entry in self._offers.custom]
 
     def external_metrics(self) -> Sequence[str]:
         """The metrics that external.metrics.k8s.io lists."""
-        return self._names
+        return self._table.names
 
     def custom(self, entry: MetricEntry) -> Offer | None:
         """The offer for a custom metric."""

@@ -191,6 +191,9 @@ class FakeCatalog:
     def custom_entries(self) -> Sequence[MetricEntry]:
         return sorted(self.custom_offers)
 
+    def entries_of(self, metric: str) -> Sequence[MetricEntry]:
+        return [each for each in sorted(self.custom_offers) if each.metric == metric]
+
     def external_metrics(self) -> Sequence[str]:
         return sorted(self.external_offers)
 

@@ -275,21 +275,6 @@ async def test_a_path_without_the_namespace_it_needs_is_reported():
     assert "/namespaces/NAMESPACE/pods/NAME/load" in explanation.findings[0].fix
 
 
-async def test_a_series_that_is_not_offered_for_a_resource_that_it_has_a_label_of_is_reported():
-    labels = frozenset({"namespace", "pod", "service"})
-    series = (Series("load", frozenset({"namespace"})), Series("load", labels))
-    catalog = FakeCatalog(
-        {MetricEntry(PODS, True, "load"): Offer(LOAD, "load")}, listed=[ListedRule(LOAD, series)]
-    )
-    [finding] = (
-        await explainer(FakePrometheus(), catalog).explain(f"{ROOT}/services/s/load")
-    ).findings
-    assert finding.reason == "LabelNotMapped"
-    assert "its label 'service'" in finding.message
-    assert "which the series does not have" not in finding.message
-    assert "rules[0].resources.overrides" in finding.fix
-
-
 async def test_the_document_for_programs_keeps_its_names():
     explanation = await explainer(FakePrometheus({QUERY: vector(({"pod": "p"}, 1.5))})).explain(
         f"{ROOT}/pods/*/load"

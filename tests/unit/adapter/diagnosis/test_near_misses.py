@@ -3,7 +3,13 @@
 import pytest
 
 from adapter.config import parse
-from adapter.diagnosis.near_misses import likely_series_names, similar, sources
+from adapter.diagnosis.near_misses import (
+    NAME_LENGTH_MAX,
+    SIMILAR_MAX,
+    likely_series_names,
+    similar,
+    sources,
+)
 
 RULES = parse(
     r"""
@@ -43,11 +49,28 @@ def test_the_rules_that_would_serve_a_metric_and_the_series_they_wait_for(metric
     ] == found
 
 
-def test_similar_metrics_are_named_as_discovery_lists_them():
-    known = ["pods/http_requests", "namespaces/http_requests", "pods/memory", "queue_depth"]
-    assert similar("htp_requests", known) == ("pods/http_requests", "namespaces/http_requests")
-    assert similar("queue_dept", known) == ("queue_depth",)
-    assert similar("zzz", known) == ()
+@pytest.mark.parametrize(
+    ("metric", "found"),
+    [
+        ("htp_requests", ["http_requests", "requests", "http_requests_per_second"]),
+        ("queue_dept", ["queue_depth"]),
+        ("http_requests_per_seconds", ["http_requests_per_second", "http_requests"]),
+        ("rquests", ["requests", "http_requests"]),
+        ("zzz", []),
+        ("z", []),
+        ("", []),
+    ],
+)
+def test_similar_names_are_found_among_many(metric, found):
+    known = ["http_requests", "http_requests_per_second", "requests", "memory", "queue_depth"]
+    others = [f"app_{number:05}_gauge" for number in range(20_000)]
+    assert similar(metric, [*known, *others]) == found
+
+
+def test_a_name_is_compared_in_full_with_few_names_only():
+    alike = [f"app_metric_{number}_requests_in_flight" for number in range(20_000)]
+    assert len(similar("app_metric_requests_in_flight", alike)) == SIMILAR_MAX
+    assert similar("app_metric_" * (NAME_LENGTH_MAX // 10), alike) == []
 
 
 def test_a_rate_is_searched_under_the_name_of_its_counter():

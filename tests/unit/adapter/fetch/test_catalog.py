@@ -106,6 +106,22 @@ async def test_what_is_in_prometheus_is_offered(running):
     assert listing.slept == [600.0]
 
 
+async def test_the_entries_of_one_metric_are_those_of_each_resource(running):
+    series = [
+        Series("requests", LABELS),
+        Series("requests", frozenset({"node"})),
+        Series("other", LABELS),
+    ]
+    listing = running([rule()], FakePrometheus(series={"requests": series}))
+    await listing.catalog.tried()
+    assert listing.catalog.entries_of("requests") == [
+        MetricEntry(GroupResource("namespaces"), False, "requests"),
+        MetricEntry(GroupResource("nodes"), False, "requests"),
+        SERIES_ENTRY,
+    ]
+    assert listing.catalog.entries_of("missing") == []
+
+
 @pytest.mark.deviation("order-of-lists")
 async def test_external_and_named_metrics_are_offered_too(running):
     named = NamedRule(path="metrics[0]", name="queue", query="sum(queue)", contract=CONTRACT)
