@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from prometheus_client import Counter, Gauge, Histogram
 
@@ -74,11 +75,15 @@ WIDE_SUSPENSIONS = Counter(
     "failed (for 30 seconds to 10 minutes) or costly, if it cost more than the queries that it replaces (for 1 to 60 minutes).",
     ["reason"],
 )
+LEFT_OUT_METRICS_MAX: Final = 500
+OTHER_METRICS: Final = "(others)"
 LEFT_OUT_OBJECTS = Counter(
     "loadline_adapter_left_out_objects",
-    "Objects that were left out of a list because their value cannot be used. The log names them.",
+    "Objects that were left out of a list because their value cannot be used. The log names them. "
+    "After 500 metrics, all further ones are counted as (others).",
     ["metric"],
 )
+_left_out_metrics: set[str] = set()
 SAMPLE_AGE_SECONDS = Histogram(
     "loadline_adapter_served_sample_age_seconds",
     "Age of the oldest sample in a response when it is served.",
@@ -162,6 +167,17 @@ def forget_rules() -> None:
     """Drop the metrics of rules: another configuration may have other ones."""
     for metric in (DISCOVERED_AT, DISCOVERED_SERIES, DISCOVERY_FAILURES, LEFT_OUT_OBJECTS):
         metric.clear()
+    _left_out_metrics.clear()
+
+
+def count_left_out(metric: str, objects: int) -> None:
+    """Count objects that were left out. Everyone whose pods are scraped chooses names of metrics, so only the first ones are labels."""
+    if metric not in _left_out_metrics:
+        if len(_left_out_metrics) < LEFT_OUT_METRICS_MAX:
+            _left_out_metrics.add(metric)
+        else:
+            metric = OTHER_METRICS
+    LEFT_OUT_OBJECTS.labels(metric).inc(objects)
 
 
 @contextmanager

@@ -32,7 +32,7 @@ class LeftOutObjects:
         left_out: Sequence[tuple[str, str]],
     ) -> None:
         """`left_out`: names and sentences, at least one."""
-        telemetry.LEFT_OUT_OBJECTS.labels(request.metric).inc(len(left_out))
+        telemetry.count_left_out(request.metric, len(left_out))
         key = (query.rule, request.namespace, request.metric)
         if key in self._reported:
             return

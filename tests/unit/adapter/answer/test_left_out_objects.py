@@ -4,6 +4,7 @@ import logging
 
 from prometheus_client import REGISTRY
 
+from adapter import telemetry
 from adapter.answer.left_out_objects import REPORTED_EVERY_SECONDS, LeftOutObjects
 from adapter.model import (
     EVERY_OBJECT,
@@ -15,25 +16,26 @@ from adapter.model import (
     Rows,
     SignalContract,
 )
+from adapter.telemetry import LEFT_OUT_METRICS_MAX, OTHER_METRICS
 from wire.api.labels import EVERYTHING
 
 CONTRACT = SignalContract(on_empty=Reaction.OMIT, on_nan=Reaction.ZERO, on_partial=Reaction.ACCEPT)
 QUERY = MetricQuery(plan=Plan("load"), rows=Rows(), contract=CONTRACT, rule="rules[7]")
 
 
-def request(namespace="shop"):
+def request(namespace="shop", metric="load"):
     return CustomMetricRequest(
         resource=PODS,
         name=EVERY_OBJECT,
-        metric="load",
+        metric=metric,
         namespace=namespace,
         selector=EVERYTHING,
         metric_selector=EVERYTHING,
     )
 
 
-def counted():
-    return REGISTRY.get_sample_value("loadline_adapter_left_out_objects_total", {"metric": "load"})
+def counted(metric="load"):
+    return REGISTRY.get_sample_value("loadline_adapter_left_out_objects_total", {"metric": metric})
 
 
 def test_the_first_object_is_named_once_per_period_and_all_are_counted(caplog):
@@ -53,3 +55,17 @@ def test_the_first_object_is_named_once_per_period_and_all_are_counted(caplog):
         objects.report(request(), QUERY, left_out)
     assert len(caplog.records) == 3
     assert caplog.records[1].message.endswith("'other' does not have 'web-1': the value is inf")
+
+
+def test_everyone_chooses_names_of_metrics_so_only_some_are_counted_by_name():
+    telemetry.forget_rules()
+    objects = LeftOutObjects()
+    for number in range(LEFT_OUT_METRICS_MAX + 10):
+        objects.report(request(metric=f"metric_{number}"), QUERY, [("web-1", "the value is inf")])
+    objects.report(request(metric="metric_0"), QUERY, [("web-1", "the value is inf")])
+    assert counted("metric_0") == 2
+    assert counted(f"metric_{LEFT_OUT_METRICS_MAX}") is None
+    assert counted(OTHER_METRICS) == 10
+    telemetry.forget_rules()
+    objects.report(request(metric="new"), QUERY, [("web-1", "the value is inf")])
+    assert (counted("new"), counted("metric_0")) == (1, None)
