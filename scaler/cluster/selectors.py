@@ -3,8 +3,10 @@
 Upstream's check by pods: `hpasControllingPodsUnderSelector`, horizontal.go. `scaler.cluster.rivals` is the one by target.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -34,7 +36,7 @@ class Selectors:
         self._by_owner: set[str] = set()
         # By namespace. Equal selectors are matched only once.
         self._stored: dict[str, SelectorIndex[set[str]]] = {}
-        self._remembered: dict[str, dict[tuple[Selector, str], _Controllers]] = {}
+        self._remembered: dict[str, _Remembered] = {}
         self._remembered_max = remembered_max
         self._labels_at_once = labels_at_once
         self._remembered_size = 0
@@ -94,24 +96,34 @@ class Selectors:
 
         `owned_for`: the autoscaler whose target owns all of them. Others that go by owners do not control them.
         """
-        remembered = self._remembered.get(namespace, {}).get((selector, owned_for))
+        remembered = self._remembered.setdefault(namespace, _Remembered())
+        known = remembered.by_selector.get((selector, owned_for))
         # Pods that have not changed are the same objects, which are not compared in detail.
-        if remembered is not None and remembered.pods == pods:
-            return remembered.keys
-        keys = self._matching_any(namespace, pods)
-        if owned_for:
-            keys = {key for key in keys if key == owned_for or key not in self._by_owner}
-        found = _Controllers(pods, tuple(sorted(keys)))
-        self._remember(namespace, (selector, owned_for), found, instead_of=remembered)
-        return found.keys
+        if known is not None and known.pods == pods:
+            return known.matching.controllers(owned_for)
+        found = _Controllers(pods, self._matching(namespace, pods))
+        self._remember(remembered, (selector, owned_for), found)
+        return found.matching.controllers(owned_for)
 
-    def _matching_any(self, namespace: str, pods: Iterable[Pod]) -> set[str]:
+    def _matching(self, namespace: str, pods: tuple[Pod, ...]) -> "_Matching":
+        """Once for all selectors that match the same pods: a user can write thousands of them."""
+        # Pods of one template have the same object.
+        labels = {id(pod.metadata.labels): pod.metadata.labels for pod in pods}
+        known = self._remembered[namespace].by_labels.get(tuple(labels))
+        if known is not None:
+            return known
+        keys = sorted(self._matching_any(namespace, labels.values()))
+        not_by_owner = tuple(key for key in keys if key not in self._by_owner)
+        found = _Matching(tuple(labels.values()), tuple(keys), not_by_owner)
+        self._remembered[namespace].by_labels[tuple(labels)] = found
+        return found
+
+    def _matching_any(self, namespace: str, labels: Collection[Mapping[str, str]]) -> set[str]:
         found: set[str] = set()
         stored = self._stored.get(namespace)
         if stored is None:
             return found
-        # Pods of one template have the same labels: check them only once.
-        different = {tuple(pod.metadata.labels.items()): pod.metadata.labels for pod in pods}
+        different = {tuple(each.items()): each for each in labels}
         left = stored.possible(set().union(*different))
         for matches in self._comparisons(list(different.values())):
             # The first match decides.
@@ -134,36 +146,86 @@ class Selectors:
             yield LabelSets(all_labels[begin : begin + self._labels_at_once]).any_match
 
     def _remember(
-        self,
-        namespace: str,
-        of: tuple[Selector, str],
-        found: "_Controllers",
-        *,
-        instead_of: "_Controllers | None",
+        self, remembered: "_Remembered", of: tuple[Selector, str], found: "_Controllers"
     ) -> None:
-        if instead_of is not None:
-            self._remembered_size -= instead_of.size
-        if self._remembered_size + found.size > self._remembered_max:
-            self._remembered.clear()
-            self._remembered_size = 0
-        if found.size <= self._remembered_max:
-            self._remembered.setdefault(namespace, {})[of] = found
-            self._remembered_size += found.size
+        self._remembered_size -= remembered.drop(of)
+        if found.size > self._remembered_max:
+            return
+        while self._remembered_size + found.size > self._remembered_max:
+            # Others need not find theirs again because of it.
+            largest = max(self._remembered.values(), key=lambda each: each.size)
+            self._remembered_size -= largest.size
+            largest.clear()
+        remembered.put(of, found)
+        self._remembered_size += found.size
 
     def _forget(self, namespace: str) -> None:
-        for each in self._remembered.pop(namespace, {}).values():
-            self._remembered_size -= each.size
+        remembered = self._remembered.pop(namespace, None)
+        if remembered is not None:
+            self._remembered_size -= remembered.size
+
+
+class _Matching(msgspec.Struct, frozen=True, weakref=True):
+    """The autoscalers whose selectors match some of these labels, sorted: all, and those that do not go by owners."""
+
+    labels: tuple[Mapping[str, str], ...]
+    keys: tuple[str, ...]
+    not_by_owner: tuple[str, ...]
+
+    def controllers(self, owned_for: str) -> tuple[str, ...]:
+        """See `Selectors.controllers_of`."""
+        if not owned_for:
+            return self.keys
+        others = self.not_by_owner
+        position = bisect_left(others, owned_for)
+        if _has(others, owned_for) or not _has(self.keys, owned_for):
+            return others
+        return (*others[:position], owned_for, *others[position:])
 
 
 class _Controllers(msgspec.Struct, frozen=True):
     """The autoscalers that control these pods."""
 
     pods: tuple[Pod, ...]
-    keys: tuple[str, ...]
+    matching: _Matching
 
     @property
     def size(self) -> int:
-        return 1 + len(self.pods) + len(self.keys)
+        """Others may share the keys, so it is an upper limit."""
+        return 1 + len(self.pods) + len(self.matching.keys) + len(self.matching.not_by_owner)
+
+
+class _Remembered:
+    """What was found in one namespace, since a selector of it has changed."""
+
+    def __init__(self) -> None:
+        self.by_selector: dict[tuple[Selector, str], _Controllers] = {}
+        self.by_labels: WeakValueDictionary[tuple[int, ...], _Matching] = WeakValueDictionary()
+        """By the identities of mappings of labels, for as long as it is in use."""
+        self.size = 0
+        """Of what is in `by_selector`."""
+
+    def put(self, of: tuple[Selector, str], found: _Controllers) -> None:
+        """Remember what is not remembered."""
+        self.by_selector[of] = found
+        self.size += found.size
+
+    def drop(self, of: tuple[Selector, str]) -> int:
+        """Its size, if it was remembered."""
+        dropped = self.by_selector.pop(of, None)
+        size = 0 if dropped is None else dropped.size
+        self.size -= size
+        return size
+
+    def clear(self) -> None:
+        """Forget all but what is in use."""
+        self.by_selector.clear()
+        self.size = 0
+
+
+def _has(names: tuple[str, ...], name: str) -> bool:
+    position = bisect_left(names, name)
+    return position < len(names) and names[position] == name
 
 
 def _namespace(key: str) -> str:

@@ -210,15 +210,62 @@ def test_what_controls_the_pods_of_a_selector_is_found_once_until_something_chan
     assert found.controllers_of("shop", APP, pods) == ("shop/b",)
 
 
+def test_selectors_that_match_the_same_pods_are_compared_with_them_once():
+    """A user decides how many there are; each is another text, and all autoscalers share the pods."""
+    found, pods = Selectors(remembered_max=2_000), pods_of_a_stateful_set(1)
+    names = tuple(f"shop/a{number:03}" for number in range(100))
+    different = [parse(f"app=web,x!=y{number}") for number in range(100)]
+    for name, selector in zip(names, different, strict=True):
+        found.appear(name)
+        found.store(name, selector)
+    for _ in range(2):
+        for selector in different:
+            assert found.controllers_of("shop", selector, pods) == names
+    assert sum(each.metadata.labels.lookups for each in pods) == 2 * len(names)
+
+
+def test_autoscalers_that_go_by_owners_and_match_the_same_pods_are_compared_with_them_once():
+    found, pods = selectors(x="app"), pods_of_a_stateful_set(1)
+    names = tuple(f"shop/{number:03}" for number in range(100))
+    for name in names:
+        found.appear(name)
+        found.store(name, APP, by_owner=True)
+    for name in names:
+        assert found.controllers_of("shop", APP, pods, owned_for=name) == (name, "shop/x")
+    assert found.controllers_of("shop", APP, pods, owned_for="shop/x") == ("shop/x",)
+    assert found.controllers_of("shop", APP, pods, owned_for="shop/zz") == ("shop/x",)
+    assert sum(each.metadata.labels.lookups for each in pods) <= 2 * len(names)
+
+
+def remembered_sizes(found: Selectors) -> dict[str, int]:
+    """Counted again, by namespace."""
+    return {
+        namespace: sum(each.size for each in kept.by_selector.values())
+        for namespace, kept in found._remembered.items()
+    }
+
+
+def test_a_namespace_with_much_to_remember_takes_nothing_from_others():
+    found, pods = Selectors(remembered_max=200), pods_of_a_stateful_set(3)
+    for key in ("shop/a", "other/b"):
+        found.appear(key)
+        found.store(key, APP)
+    first = found.controllers_of("other", APP, pods)
+    for number in range(100):
+        assert found.controllers_of("shop", parse(f"app!=x{number}"), pods) == ("shop/a",)
+        assert sum(remembered_sizes(found).values()) <= 200
+    assert found.controllers_of("other", APP, pods) is first
+
+
 def test_what_is_remembered_has_a_limit():
-    found, pods = Selectors(remembered_max=10), pods_of_a_stateful_set(3)
+    found, pods = Selectors(remembered_max=50), pods_of_a_stateful_set(3)
     found.appear("shop/a")
     found.store("shop/a", APP)
-    for text in ("app=web", "app", "app!=db", "app in (web)"):
+    for text in ("app=web", "app", "app!=db", "app in (web)", *(f"x!={n}" for n in range(20))):
         assert found.controllers_of("shop", parse(text), pods) == ("shop/a",)
-        assert sum(each.size for kept in found._remembered.values() for each in kept.values()) <= 10
+        assert found._remembered_size == sum(remembered_sizes(found).values()) <= 50
     first = found.controllers_of("shop", APP, pods)
     assert found.controllers_of("shop", APP, pods) is first
-    assert found.controllers_of("shop", APP, pods * 4) == first
+    assert found.controllers_of("shop", APP, pods * 40) == first
     found.disappear("shop/a")
     assert (found._remembered, found._remembered_size) == ({}, 0)
