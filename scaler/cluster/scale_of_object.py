@@ -6,7 +6,7 @@ Upstream: `scaleFromDeployment`, `scaleFromStatefulSet`, `scaleFromReplicaSet` (
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Final
 
 import msgspec
 
@@ -16,9 +16,8 @@ from wire.api import kube_json
 from wire.api.labels import from_label_selector
 from wire.api.meta import LabelSelector, ObjectMeta
 
-T = TypeVar("T")
 ScaleOf = Callable[[bytes | msgspec.Raw], Scale]
-"""Of one object. Raises `ValueError`, `TypeError` or `msgspec.DecodeError` if its Scale must be read instead."""
+"""Of one object. Raises `ValueError` or `msgspec.DecodeError` if its Scale must be read instead."""
 
 
 class _WorkloadSpec(msgspec.Struct, frozen=True):
@@ -72,8 +71,16 @@ class _Definition(msgspec.Struct, frozen=True):
     spec: _DefinitionSpec
 
 
-class _Named(msgspec.Struct, frozen=True):
+_NOTHING: Final = msgspec.Raw()
+_NULL: Final = msgspec.Raw(b"null")
+
+
+class _Custom(msgspec.Struct, frozen=True):
+    """A custom resource. What else it has, a user decides, and it may be large: it is not decoded."""
+
     metadata: ObjectMeta
+    spec: msgspec.Raw = _NOTHING
+    status: msgspec.Raw = _NOTHING
 
 
 def of_workload(raw: bytes | msgspec.Raw) -> Scale:
@@ -109,15 +116,18 @@ def of_custom_resources(definition: bytes, version: str) -> ScaleOf:
     if not scales or scales[0] is None:
         raise ValueError(f"version {version} has no scale subresource")
     paths = scales[0]
+    of_replicas = _names(paths.spec_replicas_path)
+    of_current = _names(paths.status_replicas_path)
+    of_selector = _names(paths.label_selector_path) if paths.label_selector_path else None
 
     def scale_of(raw: bytes | msgspec.Raw) -> Scale:
-        document = kube_json.decode(raw, dict)
+        found = kube_json.decode(raw, _Custom)
+        replicas = kube_json.decode(_at(found, of_replicas, missing=b"null"), int)
+        current = kube_json.decode(_at(found, of_current, missing=b"0"), int)
         selector = ""
-        if paths.label_selector_path:
-            selector = _typed(str, _at(document, paths.label_selector_path, missing=""))
-        replicas = _typed(int, _at(document, paths.spec_replicas_path, missing=None))
-        current = _typed(int, _at(document, paths.status_replicas_path, missing=0))
-        return _scale(kube_json.decode(raw, _Named).metadata, replicas, current, selector)
+        if of_selector is not None:
+            selector = kube_json.decode(_at(found, of_selector, missing=b'""'), str)
+        return _scale(found.metadata, replicas, current, selector)
 
     return scale_of
 
@@ -132,22 +142,24 @@ def _scale(metadata: ObjectMeta, replicas: int, current: int, selector: str) -> 
     )
 
 
-def _typed(as_type: type[T], found: Any) -> T:
-    """Exactly of this type: a null, which Go does not read as a number or text here, is an error of the Scale."""
-    if type(found) is not as_type:
-        raise TypeError(f"{found!r} is not of the type {as_type.__name__}")
-    return found
+def _names(path: str) -> tuple[str, ...]:
+    """Of a JSON path. Upstream: validation of CustomResourceDefinitions requires that it is below `.spec` or `.status`."""
+    names = tuple(path.removeprefix(".").split("."))
+    if names[0] not in ("spec", "status"):
+        raise ValueError(f"{path} is not below .spec or .status")
+    return names
 
 
-def _at(document: dict[str, Any], path: str, *, missing: Any) -> Any:
-    """The value at a JSON path without arrays. Upstream: `NestedFieldNoCopy` (apimachinery, unstructured)."""
-    found: Any = document
-    for name in path.removeprefix(".").split("."):
-        if found is None:
+def _at(
+    found: _Custom, names: tuple[str, ...], *, missing: bytes | msgspec.Raw
+) -> bytes | msgspec.Raw:
+    """The value at a JSON path without arrays. Upstream: `NestedFieldNoCopy` (apimachinery, unstructured).
+
+    A null at its end is not `missing`: what is read there is not null, so it is an error of the Scale.
+    """
+    value = found.spec if names[0] == "spec" else found.status
+    for name in names[1:]:
+        if value in (_NOTHING, _NULL):
             return missing
-        if not isinstance(found, dict):
-            raise TypeError(f"{path} leads through a value that is not an object")
-        if name not in found:
-            return missing
-        found = found[name]
-    return found
+        value = kube_json.decode(value, dict[str, msgspec.Raw]).get(name, _NOTHING)
+    return missing if value == _NOTHING else value

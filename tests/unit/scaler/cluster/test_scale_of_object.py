@@ -11,6 +11,7 @@ from scaler.cluster.scale_of_object import (
     of_replication_controller,
     of_workload,
 )
+from tests.traced_memory import traced_memory
 
 METADATA = {"name": "web", "namespace": "shop", "uid": "u1", "resourceVersion": "7"}
 PATHS = {
@@ -88,10 +89,47 @@ def test_a_replication_controller_has_a_map_as_selector():
         ),
         pytest.param({"size": {"replicas": 3}}, None, (3, 0, ""), id="without a status"),
         pytest.param({"size": {"replicas": 3}}, {}, (3, 0, ""), id="an empty status"),
+        pytest.param(
+            {"size": {"replicas": 3, "max": 9}, "replicas": 1},
+            {"replicas": 2, "selector": "\u00e4"},
+            (3, 2, "\u00e4"),
+            id="beside others of the same name",
+        ),
     ],
 )
 def test_a_custom_resource_shows_its_scale_where_its_definition_says(spec, status, expected):
     assert shown(of_custom_resources(definition(), "v1")(body(spec, status))) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (".spec.x-labels.the selector", "app=x"),
+        (".spec.replicas", None),
+        (".spec.none.selector", ""),
+        (".metadata.name", None),
+    ],
+)
+def test_a_selector_is_read_wherever_the_definition_says(path, expected):
+    paths = {**PATHS, "specReplicasPath": ".spec.replicas", "labelSelectorPath": path}
+    spec = {"replicas": 4, "x-labels": {"the selector": "app=x"}, "none": None}
+    try:
+        found = of_custom_resources(definition(paths), "v1")(body(spec, {"replicas": 2}))
+    except (ValueError, msgspec.DecodeError):
+        assert expected is None
+    else:
+        assert shown(found) == (4, 2, expected)
+
+
+def test_what_else_a_custom_resource_has_is_not_decoded():
+    """A user decides what it is: hundreds of kilobytes for each of thousands of objects."""
+    others = [[]] * 100_000
+    large = body({"size": {"replicas": 3, "x": others}, "x": others}, {"x": others})
+    scale_of = of_custom_resources(definition(), "v1")
+    with traced_memory() as memory:
+        scale = scale_of(large)
+        assert memory.peak_bytes < 100_000
+    assert shown(scale) == (3, 0, "")
 
 
 def test_without_a_path_of_a_selector_there_is_none():
@@ -120,7 +158,7 @@ def test_without_a_path_of_a_selector_there_is_none():
 )
 def test_what_a_custom_resource_does_not_show_must_be_read(spec, status):
     scale_of = of_custom_resources(definition(), "v1")
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises((ValueError, msgspec.DecodeError)):
         scale_of(body(spec, status))
 
 

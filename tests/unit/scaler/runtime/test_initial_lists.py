@@ -141,6 +141,18 @@ async def test_custom_resources_are_listed_as_their_definition_says(started):
     assert (scale.view.spec_replicas, scale.view.status_replicas) == (3, 3)
 
 
+async def test_between_large_objects_everything_else_has_its_turn(started):
+    started.list(DEPLOYMENTS, *({**workload(name), "x": "x" * 100_000} for name in NAMES * 10))
+    started.lists.begin(ALL, listed_in=lambda _: len(ALL))
+    scale = asyncio.create_task(started.lists.scale(scale_path(DEPLOYMENTS, "worker")))
+    turns = 0
+    while not scale.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert await scale is not None
+    assert turns >= 10
+
+
 @pytest.mark.parametrize(
     "answer",
     [
