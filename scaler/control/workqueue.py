@@ -7,12 +7,15 @@ and an error is not retried before the next period. Different: each autoscaler h
 hash of its uid, and keeps it. However many are created together, or exist at startup, their
 reconciles are spread evenly. An autoscaler may have its own period; if that is longer, errors are retried as without it.
 And one whose reconciles take much of the time of the event loop leaves out some of them, so that it does not delay the others.
+Neither do many of one namespace delay those of others: while there is not enough time, namespaces take turns.
 """
 
 import heapq
 import math
 import zlib
 from collections.abc import Callable
+
+from scaler.control.turns import Turns
 
 # The shortest time between the beginnings of two reconciles if the second one was brought forward.
 FORWARD_SECONDS_MIN = 1.0
@@ -22,6 +25,7 @@ FORWARD_SECONDS_MIN = 1.0
 PAUSE_PERIODS_MIN = 0.05
 
 # How much of the time the work for one autoscaler may take, on average: while it is done, all others wait.
+# Of a namespace, it may take what others leave, or an equal part: see `scaler.control.turns`.
 WORK_SHARE_MAX = 0.05
 
 # Due times in the heap for each key.
@@ -74,6 +78,8 @@ class WorkQueue:
         self._entries: dict[str, _Entry] = {}
         # Due times that have changed since stay in it until they are reached.
         self._heap: list[tuple[float, str]] = []
+        # Those that have been reached.
+        self._turns = Turns()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -118,14 +124,19 @@ class WorkQueue:
         self._set_due(key, entry, now_seconds + wait_seconds)
 
     def get(self, now_seconds: float) -> tuple[str, float] | None:
-        """Start to process the key that has been due for longest: the key and its due time.
+        """Start to process the key that has been due for longest, of the namespace whose turn it is: the key and its due time.
 
         None when nothing is due. The key is not handed out again before `done`.
         """
-        self._drop_outdated()
-        if not self._heap or self._heap[0][0] > now_seconds:
+        while self._heap and self._heap[0][0] <= now_seconds:
+            due = heapq.heappop(self._heap)
+            if self._is_due(*due):
+                self._turns.add(due)
+        while (found := self._turns.next()) is not None and not self._is_due(*found):
+            pass
+        if found is None:
             return None
-        due_seconds, key = heapq.heappop(self._heap)
+        due_seconds, key = found
         entry = self._entries[key]
         entry.is_processed = True
         entry.began_seconds = now_seconds
@@ -189,6 +200,7 @@ class WorkQueue:
         With `is_retried`, one whose period is longer than that of the queue is due after the latter, too.
         `work_seconds`: for how long it has occupied the event loop. It is not due again before that is a small part of the time.
         """
+        self._turns.worked(key, work_seconds)
         entry = self._entries[key]
         if not requeue or entry.is_removed:
             del self._entries[key]
@@ -222,8 +234,16 @@ class WorkQueue:
     @property
     def next_due_seconds(self) -> float | None:
         """The earliest due time; None when the queue is empty."""
-        self._drop_outdated()
-        return self._heap[0][0] if self._heap else None
+        while self._heap and not self._is_due(*self._heap[0]):
+            heapq.heappop(self._heap)
+        found = [
+            due_seconds
+            for due_seconds, key in self._turns.waiting
+            if self._is_due(due_seconds, key)
+        ]
+        if self._heap:
+            found.append(self._heap[0][0])
+        return min(found, default=None)
 
     def remove(self, includes: Callable[[str], bool]) -> None:
         """Remove these keys; one that is being processed is not due again. Another replica reconciles them."""
@@ -251,16 +271,13 @@ class WorkQueue:
                 if not each.is_processed
             ]
             heapq.heapify(self._heap)
+            self._turns.clear()
 
     def _set_due_once(self, key: str, entry: _Entry, due_seconds: float) -> None:
         """Earlier than in the order of reconciles."""
         if entry.regular_due_seconds is None:
             entry.regular_due_seconds = entry.due_seconds
         self._set_due(key, entry, due_seconds)
-
-    def _drop_outdated(self) -> None:
-        while self._heap and not self._is_due(*self._heap[0]):
-            heapq.heappop(self._heap)
 
     def _is_due(self, due_seconds: float, key: str) -> bool:
         entry = self._entries.get(key)
