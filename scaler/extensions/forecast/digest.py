@@ -13,7 +13,7 @@ import msgspec
 
 from scaler.extensions.forecast.combination import AS_LEARNED, START, Shares
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, MISSING, Levels
-from scaler.extensions.forecast.outcomes import summed
+from scaler.extensions.forecast.outcomes import INTERVAL_MINUTES, INTERVALS_MAX, summed
 from scaler.extensions.forecast.state import (
     FEATURES,
     Forecast,
@@ -191,9 +191,10 @@ def _numbers(sums: Sums) -> tuple[float, ...]:
 
 
 def _intervals(packed: bytes) -> tuple[Sums, ...]:
+    """Raises `ValueError` for some that `with_minutes` does not leave: it would take long with them, or keep them for ever."""
     numbers = array("f")
     numbers.frombytes(packed)
-    return tuple(
+    found = tuple(
         Sums(
             alone=alone,
             added=added,
@@ -202,3 +203,6 @@ def _intervals(packed: bytes) -> tuple[Sums, ...]:
         )
         for alone, added, useful, minutes in zip(*[iter(numbers)] * 4, strict=True)
     )
+    if len(found) > INTERVALS_MAX or any(each.minutes < INTERVAL_MINUTES for each in found):
+        raise ValueError("they are not the intervals of a day")
+    return found

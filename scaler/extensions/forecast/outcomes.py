@@ -13,6 +13,9 @@ from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 from scaler.extensions.forecast.state import Outcomes, Sums
 
 INTERVAL_MINUTES = 10
+"""An interval ends with the decision that makes it at least so long."""
+INTERVALS_MAX = MINUTES_PER_DAY // INTERVAL_MINUTES
+"""Of those that `with_minutes` keeps: without the oldest, they are less than a day."""
 
 
 def cover_a_day(outcomes: Outcomes) -> bool:

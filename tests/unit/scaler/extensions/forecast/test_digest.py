@@ -2,13 +2,15 @@
 
 import base64
 import zlib
+from array import array
 
 import msgspec
 import pytest
 
 from scaler.extensions.forecast.digest import AHEAD_MINUTES_MAX, digest_of, restored
 from scaler.extensions.forecast.learner import observed
-from scaler.extensions.forecast.state import Forecast
+from scaler.extensions.forecast.outcomes import INTERVAL_MINUTES, INTERVALS_MAX, with_minutes
+from scaler.extensions.forecast.state import Forecast, Outcomes, Sums
 from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily, learned, observation
 
 LAST = 8 * DAY + 500
@@ -50,6 +52,19 @@ def test_a_new_forecast_survives_too():
     assert len(found.levels) == 0
 
 
+def intervals(count, *, minutes):
+    return array("f", [1.0, 0.0, 0.0, minutes] * count).tobytes()
+
+
+def test_a_day_of_the_shortest_intervals_is_restored(state):
+    outcomes = Outcomes()
+    for _ in range(2 * DAY // INTERVAL_MINUTES):
+        outcomes, _ = with_minutes(outcomes, Sums(alone=1.0, minutes=INTERVAL_MINUTES))
+    assert len(outcomes.intervals) == INTERVALS_MAX
+    text = digest_of(msgspec.structs.replace(state, outcomes=outcomes))
+    assert restored(text, START + LAST + 1).outcomes == outcomes
+
+
 def packed(fields):
     return base64.b64encode(zlib.compress(msgspec.msgpack.encode(fields))).decode()
 
@@ -64,6 +79,9 @@ def packed(fields):
         pytest.param({10: [0.0]}, id="too few weights"),
         pytest.param({5: 1e300}, id="levels that no number is large enough for"),
         pytest.param({12: bytes(5)}, id="a part of an interval"),
+        pytest.param({12: intervals(145, minutes=10)}, id="more intervals than a day has"),
+        pytest.param({12: intervals(1, minutes=9)}, id="an interval that had not ended"),
+        pytest.param({12: intervals(1, minutes=-1e9)}, id="an interval that no day is longer than"),
     ],
 )
 def test_a_digest_that_no_forecast_has_is_ignored(state, change):
