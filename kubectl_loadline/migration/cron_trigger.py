@@ -75,11 +75,17 @@ def _text(where: str, metadata: Mapping[str, Any], name: str, remarks: Remarks) 
 
 
 def schedules(
-    triggers: Sequence[CronTrigger], *, min_replicas: int, max_replicas: int, remarks: Remarks
+    triggers: Sequence[CronTrigger],
+    *,
+    min_replicas: int,
+    max_replicas: int,
+    kept_seconds: int,
+    remarks: Remarks,
 ) -> list[Json]:
     """The schedules of the triggers; those that cannot be converted become remarks.
 
     As in KEDA, where the trigger is a metric of an HPA, a trigger does not exceed the bounds: `min_replicas` is 0 with scale to zero.
+    So its replicas are kept after the end, for `kept_seconds`.
     """
     found = []
     for each in triggers:
@@ -94,14 +100,24 @@ def schedules(
         schedule: Json = {
             "name": f"cron-{each.index}",
             "schedule": each.start,
-            "durationSeconds": minutes * 60,
+            "durationSeconds": minutes * 60 + kept_seconds,
             "minReplicas": max(1, min_replicas, min(each.desired_replicas, max_replicas)),
             "timeZone": each.time_zone,
         }
         if each.multiplies:
             _remark_value(each, schedule["name"], max_replicas, remarks)
         found.append(schedule)
+    if found and kept_seconds:
+        _remark_duration(kept_seconds, remarks)
     return found
+
+
+def _remark_duration(kept_seconds: int, remarks: Remarks) -> None:
+    remarks.add(
+        "spec.triggers",
+        f"a schedule of a cron trigger lasts until {kept_seconds} s after its end, because the HPA of KEDA keeps the replicas for so long "
+        "(scale-down stabilization)",
+    )
 
 
 def _remark_value(trigger: CronTrigger, schedule: str, max_replicas: int, remarks: Remarks) -> None:

@@ -133,6 +133,24 @@ def _remark_zero(remarks: Remarks) -> None:
     )
 
 
+def kept_seconds(bounds: Json, behavior: Json) -> int:
+    """How long the HPA of KEDA keeps the replicas of a trigger that ends; no longer than until KEDA goes to zero.
+
+    `bounds` are those of `replica_bounds`.
+    """
+    window_seconds = _window_seconds(behavior)
+    if "scaleToZero" not in bounds:
+        return window_seconds
+    cooldown_seconds: int = bounds["scaleToZero"]["cooldownSeconds"]
+    return min(window_seconds, cooldown_seconds)
+
+
+def _window_seconds(behavior: Json) -> int:
+    scale_down = behavior.get("scaleDown") or {}
+    found: int = scale_down.get("stabilizationWindowSeconds", WINDOW_SECONDS)
+    return found
+
+
 TRIGGER_WITHOUT_LOAD: Final = (
     'add a trigger of type prometheus with the serverAddress of your Prometheus, `query: vector(0)` and `threshold: "1"`, '
     "which never adds replicas, and convert it again"
@@ -164,8 +182,8 @@ def remark_way_to_zero(spec: Mapping[str, Any], remarks: Remarks) -> None:
             f"{field}.policies",
             "they also limit how fast the target goes to zero. KEDA sets it to zero at once after the cooldown",
         )
-    window_seconds = scale_down.get("stabilizationWindowSeconds", WINDOW_SECONDS)
-    cooldown_seconds = spec.get("scaleToZero", {}).get("cooldownSeconds", window_seconds)
+    window_seconds = _window_seconds(behavior)
+    cooldown_seconds = spec["scaleToZero"]["cooldownSeconds"]
     if cooldown_seconds < window_seconds:
         remarks.add(
             "spec.cooldownPeriod",

@@ -22,6 +22,7 @@ from kubectl_loadline.migration.replica_bounds import (
     NEVER_ACTIVE,
     TRIGGER_WITHOUT_LOAD,
     can_start,
+    kept_seconds,
     remark_way_to_zero,
     replica_bounds,
 )
@@ -72,16 +73,19 @@ def from_scaled_object(
         spec["suspend"] = found_suspension
     spec["scaleTargetRef"] = target
     spec |= bounds
+    behavior = _behavior(given, remarks)
     if found := schedules(
         cron_triggers,
         min_replicas=spec["minReplicas"],
         max_replicas=spec["maxReplicas"],
+        kept_seconds=kept_seconds(bounds, behavior),
         remarks=remarks,
     ):
         spec["schedules"] = found
     spec["metrics"] = metrics
     add_fallback(given, metrics, remarks)
-    _read_advanced(given, spec, remarks)
+    if behavior:
+        spec["behavior"] = behavior
     remark_way_to_zero(spec, remarks)
     if dry_run or remarks.has_omission:
         spec = {"mode": "DryRun", **spec}
@@ -244,14 +248,14 @@ def _resource(index: int, trigger: Mapping[str, Any], remarks: Remarks) -> Json:
     return {**metric, "activationValue": NEVER_ACTIVE}
 
 
-def _read_advanced(spec: Mapping[str, Any], into: Json, remarks: Remarks) -> None:
+def _behavior(spec: Mapping[str, Any], remarks: Remarks) -> Json:
     advanced = spec.get("advanced") or {}
     config = advanced.get("horizontalPodAutoscalerConfig") or {}
-    if config.get("behavior"):
-        into["behavior"] = config["behavior"]
     if advanced.get("restoreToOriginalReplicaCount"):
         remarks.add(
             "spec.advanced.restoreToOriginalReplicaCount",
             "deleting a LoadAutoscaler leaves the replica count as it is",
             "Set it to false in the ScaledObject before you delete that, or KEDA scales the target to its original count.",
         )
+    found: Json = config.get("behavior") or {}
+    return found

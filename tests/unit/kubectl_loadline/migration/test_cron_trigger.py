@@ -1,10 +1,19 @@
 """Cron triggers become schedules."""
 
 import re
+from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from kubectl_loadline.migration import Unconvertible
+from scaler.algorithm.memory import Memory
+from scaler.algorithm.observed import Observed, ScaleView
+from scaler.algorithm.readings import ExternalValues
+from scaler.algorithm.settings import Settings
+from scaler.api.autoscaler import Autoscaler
+from scaler.api.kinds import LOAD_AUTOSCALERS
+from scaler.extensions import EXTENSIONS
 from tests.unit.kubectl_loadline.migration.scaled_objects import (
     converted,
     cron,
@@ -12,6 +21,11 @@ from tests.unit.kubectl_loadline.migration.scaled_objects import (
     remarked,
     spec_of,
 )
+from tests.unit.scaler.objects import decided
+
+WINDOW_SECONDS = 300
+"""The default of the HPA controller."""
+DAILY = {"start": "0 8 * * *", "end": "0 9 * * *"}
 
 
 @pytest.mark.parametrize(
@@ -35,10 +49,71 @@ def test_a_cron_trigger_becomes_a_schedule_if_its_duration_is_fixed(start, end, 
         assert schedule == {
             "name": "cron-1",
             "schedule": start,
-            "durationSeconds": seconds,
+            "durationSeconds": seconds + WINDOW_SECONDS,
             "timeZone": "Europe/Berlin",
             "minReplicas": 6,
         }
+
+
+@pytest.mark.parametrize(
+    ("window_seconds", "bounds", "kept_seconds"),
+    [
+        pytest.param(None, {"minReplicaCount": 1}, 300, id="the default"),
+        pytest.param(600, {"minReplicaCount": 1}, 600, id="of the object"),
+        pytest.param(0, {"minReplicaCount": 1}, 0, id="none"),
+        pytest.param(None, {}, 300, id="with scale to zero"),
+        pytest.param(None, {"cooldownPeriod": 3600}, 300, id="before zero, its HPA removes replicas"),
+        pytest.param(None, {"cooldownPeriod": 60}, 60, id="KEDA goes to zero before the end of the window"),
+        pytest.param(None, {"cooldownPeriod": 60, "minReplicaCount": 1}, 300, id="no cooldown without zero"),
+    ],
+)  # fmt: skip
+def test_a_schedule_lasts_as_long_as_the_replicas_of_its_trigger_in_keda(
+    window_seconds, bounds, kept_seconds
+):
+    """There, the value of the trigger is a metric of an HPA, whose scale-down window keeps the replicas after the end."""
+    found = converted(prometheus(), cron(**DAILY), advanced=scale_down(window_seconds), **bounds)
+    (schedule,) = found.autoscaler["spec"]["schedules"]
+    assert schedule["durationSeconds"] == 3600 + kept_seconds
+    said = [each.message for each in found.remarks if each.field == "spec.triggers"]
+    assert [f"{kept_seconds} s after" in each for each in said] == [True] * bool(kept_seconds)
+
+
+def scale_down(window_seconds):
+    rules = {} if window_seconds is None else {"stabilizationWindowSeconds": window_seconds}
+    return {"horizontalPodAutoscalerConfig": {"behavior": {"scaleDown": rules}}}
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_a_gap_between_two_schedules_that_is_shorter_than_the_window_removes_no_replica(least):
+    """The HPA of KEDA keeps 20 from 23:59 to 00:00."""
+    found = converted(
+        prometheus(),
+        cron("0 0 * * *", "59 23 * * *", desiredReplicas="20", timezone="UTC"),
+        minReplicaCount=least,
+    )
+    midnight = datetime(2026, 11, 24, tzinfo=UTC).timestamp()
+    counts = replicas_of(found, [0] * 80, begins_unix_seconds=midnight - 900, replicas=20)
+    assert counts == [20] * 80
+
+
+def replicas_of(found, lengths, *, begins_unix_seconds, replicas):
+    """The counts that a converted object decides, one each 15 s, for these lengths of a queue."""
+    autoscaler = {**found.autoscaler, "metadata": {"name": "worker", "namespace": "shop"}}
+    autoscaler = msgspec.convert(autoscaler, Autoscaler)
+    settings = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True)
+    memory, counts = Memory(), []
+    for position, length in enumerate(lengths):
+        scale = ScaleView(spec_replicas=replicas, status_replicas=replicas, selector="app=web")
+        decision = decided(
+            Observed(autoscaler=autoscaler, scale=scale),
+            (ExternalValues((length * 1000,)),),
+            memory=memory,
+            settings=settings,
+            now=begins_unix_seconds + 15 * position,
+        )
+        memory, replicas = decision.memory, decision.desired_replicas
+        counts.append(replicas)
+    return counts
 
 
 @pytest.mark.parametrize(("least", "expected"), [(0, 2), (1, 2), (5, 5)])
@@ -56,7 +131,10 @@ def test_a_cron_trigger_does_not_exceed_the_upper_bound():
 def test_spaces_in_a_cron_expression_do_not_count():
     """kube-apiserver refuses a schedule that begins with one."""
     (schedule,) = spec_of(prometheus(), cron(" 0  8 * * *", "0 9 * * * "))["schedules"]
-    assert (schedule["schedule"], schedule["durationSeconds"]) == ("0 8 * * *", 3600)
+    assert (schedule["schedule"], schedule["durationSeconds"]) == (
+        "0 8 * * *",
+        3600 + WINDOW_SECONDS,
+    )
 
 
 def test_spaces_around_a_time_zone_do_not_count_as_in_keda():
@@ -64,9 +142,6 @@ def test_spaces_around_a_time_zone_do_not_count_as_in_keda():
         "schedules"
     ]
     assert schedule["timeZone"] == "UTC"
-
-
-DAILY = {"start": "0 8 * * *", "end": "0 9 * * *"}
 
 
 @pytest.mark.parametrize(
@@ -120,12 +195,12 @@ def test_what_the_hpa_of_keda_does_with_a_value_of_cron_is_reported(count, messa
     trigger = {**cron(**DAILY, desiredReplicas=count), "metricType": "Value"}
     found = converted(prometheus(), trigger, maxReplicaCount=40)
     assert found.autoscaler["spec"]["schedules"][0]["minReplicas"] == int(count)
-    [remark] = found.remarks
-    assert remark.field == "spec.triggers[1].metricType"
+    [remark] = [each for each in found.remarks if each.field == "spec.triggers[1].metricType"]
     assert message in remark.message
     assert (remark.fix is None) == (fix is None)
     assert fix is None or fix in remark.fix
 
 
 def test_the_default_metric_type_of_cron_needs_no_remark():
-    assert remarked(prometheus(), {**cron(**DAILY), "metricType": "AverageValue"}) == []
+    explicit = {**cron(**DAILY), "metricType": "AverageValue"}
+    assert remarked(prometheus(), explicit) == ["spec.triggers"], "only about the duration"
