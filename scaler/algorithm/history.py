@@ -117,7 +117,7 @@ def changed_with_states(
     for part in parts:
         name = part.extension.name
         states[name] = part.extension.changed(part.rules, states.get(name), change)
-    return with_states(with_change(memory, policy.behavior, change), states)
+    return with_states(with_change(memory, policy, change), states)
 
 
 def disabled_with_states(memory: Memory, extensions: Extensions) -> Memory:

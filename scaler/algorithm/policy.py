@@ -72,6 +72,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Whether decisions are only reported."""
     manual_zero_activates: bool = False
     """Whether a zero that the controller did not set counts as its own."""
+    starts_over_at_zero: bool = False
+    """Whether a target that leaves zero is stabilized and limited as if another program had added its first replica."""
     min_ends_zero: bool = False
     """Whether a zero of the controller ends at the minimum, whether metrics can be read or not."""
     below_min_reason: str = BELOW_MIN

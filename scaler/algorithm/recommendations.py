@@ -10,7 +10,7 @@ import math
 import msgspec
 
 from scaler.algorithm.memory import Change, Memory
-from scaler.algorithm.policy import BehaviorRules, Policy, Rules
+from scaler.algorithm.policy import Policy, Rules
 from scaler.api.history import Recommendation, ScaleEvent
 
 
@@ -75,21 +75,39 @@ def with_scale_event(
     )
 
 
-def with_change(memory: Memory, behavior: BehaviorRules | None, change: Change) -> Memory:
+def with_change(memory: Memory, policy: Policy, change: Change) -> Memory:
     """The memory after a write of the scale. Only policies need scale events, so they are kept only with `behavior`."""
     if not change.confirmed:
         return msgspec.structs.replace(memory, unconfirmed=change)
     if memory.unconfirmed is not None:
         memory = msgspec.structs.replace(memory, unconfirmed=None)
+    return with_counted_change(memory, policy, change)
+
+
+def with_counted_change(
+    memory: Memory, policy: Policy, change: Change, *, may_be_older: bool = False
+) -> Memory:
+    """The memory with the scale event of a change, as far as the policies count it."""
+    behavior, before = policy.behavior, change.before
     if behavior is None:
+        return memory
+    if before == 0 and policy.starts_over_at_zero:
+        memory, before = _without_zeros(memory), 1
+    if before == change.after:
         return memory
     return with_scale_event(
         memory,
-        before=change.before,
+        before=before,
         after=change.after,
-        rules=behavior.scale_up if change.after > change.before else behavior.scale_down,
+        rules=behavior.scale_up if change.after > before else behavior.scale_down,
         now_unix_seconds=change.at_unix_seconds,
+        may_be_older=may_be_older,
     )
+
+
+def _without_zeros(memory: Memory) -> Memory:
+    steps = tuple(each for each in memory.recommendations or () if each.replicas > 0)
+    return msgspec.structs.replace(memory, recommendations=steps)
 
 
 def with_step(memory: Memory, replicas: int, now: float) -> Memory:

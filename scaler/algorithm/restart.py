@@ -15,10 +15,10 @@ from scaler.algorithm.history import (
     stored_state,
     with_states,
 )
-from scaler.algorithm.memory import AnyMemory, Memory, StoredMemory, remembered
+from scaler.algorithm.memory import AnyMemory, Change, Memory, StoredMemory, remembered
 from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Policy
-from scaler.algorithm.recommendations import seeded, with_scale_event, with_step
+from scaler.algorithm.recommendations import seeded, with_counted_change, with_step
 from scaler.algorithm.times import past_times, shifted_times
 from scaler.api.history import History, Recommendation, Remembered, ScaleEvent, fields_of
 
@@ -219,18 +219,9 @@ def _with_missing_event(
     The other process may have died after it scaled the target and before it stored that. Even if a user made the
     change, the policies count it as made now.
     """
-    behavior = policy.behavior
-    if behavior is None:
-        return memory
     before = min(known, key=lambda each: abs(each - replicas))
-    return with_scale_event(
-        memory,
-        before=before,
-        after=replicas,
-        rules=behavior.scale_up if replicas > before else behavior.scale_down,
-        now_unix_seconds=now,
-        may_be_older=True,
-    )
+    change = Change(before=before, after=replicas, at_unix_seconds=now)
+    return with_counted_change(memory, policy, change, may_be_older=True)
 
 
 def _is_old(stored_at: float, policy: Policy, now_unix_seconds: float) -> bool:

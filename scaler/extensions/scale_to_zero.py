@@ -2,7 +2,7 @@
 
 A metric is active above its activation value, as a scaler of KEDA is (`activationThreshold`). The target goes to
 zero once no metric has been active for the cooldown, and leaves zero as soon as one is. Between the two it is scaled by
-all of its metrics with at least one replica, as KEDA's HPA does. While another minimum than that of the spec applies,
+all of its metrics with at least one replica, as KEDA's HPA does, which does not decide at zero. While another minimum than that of the spec applies,
 the target is active, as it is for a cron trigger of KEDA.
 """
 
@@ -90,9 +90,11 @@ class ScaleToZero(Extension[ZeroRules, float]):
 
     def policy(self, rules: ZeroRules, policy: Policy) -> Policy:
         """With `manualZero: Activate` every zero counts as the controller's."""
-        if not rules.manual_zero_activates:
-            return policy
-        return msgspec.structs.replace(policy, manual_zero_activates=True)
+        return msgspec.structs.replace(
+            policy,
+            starts_over_at_zero=True,
+            manual_zero_activates=rules.manual_zero_activates or policy.manual_zero_activates,
+        )
 
     def begin(
         self,

@@ -12,21 +12,31 @@ from scaler.algorithm.history import history_of
 from scaler.algorithm.memory import Memory, StoredMemory
 from scaler.algorithm.observed import ScaleUnavailable
 from scaler.algorithm.plan import plan
-from scaler.algorithm.readings import ExternalValues, MetricFailed
-from scaler.algorithm.settings import Settings
+from scaler.algorithm.readings import ExternalValues
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
 from scaler.api.autoscaler import AutoscalerStatus, Behavior, CandidateSpec
 from scaler.api.candidate import CandidateStep
-from scaler.api.extension_spec import MetricFallback, ScaleToZero
+from scaler.api.extension_spec import MetricFallback
 from scaler.api.history import Recommendation
-from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.api.schedules import ScheduleSpec
 from scaler.extensions import EXTENSIONS
 from scaler.extensions.fallback import MetricRecord
+from tests.unit.scaler.extensions.scaled_to_zero import (
+    ANY,
+    AT_ZERO,
+    DOWN,
+    FREE,
+    LA,
+    QUEUE,
+    counts_of,
+    desired,
+    inactive,
+    of_queue,
+    queue,
+)
 from tests.unit.scaler.objects import (
     NOW,
-    at_most,
     average,
     decided,
     external,
@@ -41,34 +51,6 @@ from tests.unit.scaler.objects import (
     spec,
     utilization,
 )
-
-LA = Settings(extensions=EXTENSIONS, kind=LOAD_AUTOSCALERS, scale_to_zero=True)
-ANY = at_most("Pods", 100, 15)
-FREE = Behavior(scale_up=rules(ANY), scale_down=rules())
-DOWN = MetricFailed("unable to fetch metrics from external metrics API: down")
-QUEUE = named(external(average("10")), "queue", activation_value="5")
-
-
-def queue(length):
-    return ExternalValues((length * 1000,))
-
-
-def of_queue(*metrics, cooldown=120, manual_zero="", behavior=FREE):
-    found = spec(*(metrics or (QUEUE,)), min_replicas=0, max_replicas=20, behavior=behavior)
-    rules_ = ScaleToZero(cooldown_seconds=cooldown, manual_zero=manual_zero)
-    return replaced(found, scale_to_zero=rules_)
-
-
-def inactive(seconds, **changes):
-    return Memory(recommendations=(), states={"zero": NOW - seconds}, **changes)
-
-
-def desired(of, *readings, memory=None, replicas, status=None):
-    memory = Memory(recommendations=()) if memory is None else memory
-    return decided(
-        observed(of, replicas=replicas, status=status), readings, memory=memory, settings=LA
-    )
-
 
 NOT_READ = {
     "the scale": {"scale": ScaleUnavailable(message="webhook down", context="x")},
@@ -115,9 +97,6 @@ def test_the_cooldown_begins_again_after_a_time_without_reconciles(
     down = rules(window_seconds=window_seconds)
     of = of_queue(behavior=Behavior(scale_up=rules(ANY), scale_down=down))
     assert desired(of, queue(0), memory=stored, replicas=5).desired_replicas == expected
-
-
-AT_ZERO = Memory(recommendations=(), scaled_to_zero=True)
 
 
 @pytest.mark.parametrize(
@@ -265,24 +244,6 @@ def test_a_metric_that_never_activates_scales_during_the_cooldown_and_not_afterw
     of = of_queue(QUEUE, CPU_THAT_NEVER_ACTIVATES, cooldown=600)
     decision = desired(of, queue(0), BUSY, memory=inactive(inactive_seconds), replicas=3)
     assert decision.desired_replicas == expected
-
-
-def counts_of(of, readings, *, replicas, memory=None, every_seconds=15):
-    """The replicas after each reconcile, with these readings one after the other."""
-    memory, counts = memory or Memory(recommendations=()), []
-    for position, reading in enumerate(readings):
-        decision = decided(
-            observed(of, replicas=replicas),
-            reading,
-            memory=memory,
-            settings=LA,
-            now=NOW + every_seconds * position,
-        )
-        memory = decision.memory
-        if decision.desired_replicas is not None:
-            replicas = decision.desired_replicas
-        counts.append(replicas)
-    return counts
 
 
 @pytest.mark.parametrize("behavior", [None, Behavior(scale_down=rules(window_seconds=300))])
