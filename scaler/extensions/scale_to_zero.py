@@ -18,6 +18,7 @@ from scaler.algorithm.moment import Moment
 from scaler.algorithm.policy import Policy
 from scaler.algorithm.propose import Proposal
 from scaler.algorithm.readings import Signal
+from scaler.api.autoscaler import MetricSpec, MetricTargetType
 from scaler.api.extension_spec import ManualZero
 from scaler.extensions.measured_value import measured_milli
 from wire.api.wording import some
@@ -110,6 +111,12 @@ class ScaleToZero(Extension[ZeroRules, float]):
         self, rules: ZeroRules, state: float, now_unix_seconds: float, *, were_read: bool
     ) -> None:
         """The cooldown begins again: a metric that failed, or was not read, may have been active."""
+
+    def proposals(self, rules: ZeroRules, draft: Draft) -> None:
+        """At zero, a metric with a target of type Value proposes one replica at most: there is none to multiply yet."""
+        if draft.turn.current_replicas == 0:
+            known = zip(draft.signals, draft.proposals, strict=True)
+            draft.proposals = tuple(_to_start(signal.metric, each) for signal, each in known)
 
     def recommendation(self, rules: ZeroRules, draft: Draft) -> None:
         """Zero, or one at least; while the bounds allow no zero, what the metrics recommend."""
@@ -263,6 +270,25 @@ def activity(signals: Sequence[Signal], proposals: Sequence[Proposal]) -> Activi
         if is_active:
             active.append(metric.name or found.name)
     return Activity(active=tuple(active), unknown=unknown)
+
+
+def _to_start(metric: MetricSpec, proposal: Proposal) -> Proposal:
+    """The proposal at zero replicas. As the HPA of KEDA, which multiplies the ready pods by the ratio, and has one replica at least."""
+    found = proposal.derivation
+    multiplies = found.usage_ratio is not None and _has_value_target(metric)
+    if not multiplies or found.proposal is None or found.proposal <= 1:
+        return proposal
+    sentence = found.sentence and f"{found.sentence} At zero, that is one replica."
+    changed = msgspec.structs.replace(found, proposal=1, ready_pods=0, sentence=sentence)
+    return msgspec.structs.replace(proposal, derivation=changed)
+
+
+def _has_value_target(metric: MetricSpec) -> bool:
+    """By the rules of `external_metric` and `object_metric`."""
+    if metric.external is not None:
+        return metric.external.target.average_value is None
+    source = metric.of_target
+    return source is not None and source.target.type == MetricTargetType.VALUE
 
 
 def _proposals(draft: Draft) -> Sequence[Proposal]:

@@ -4,7 +4,7 @@ import pytest
 
 from scaler.algorithm.readings import ComputedFrom
 from scaler.api.autoscaler import FormulaMetricSource, MetricSpec
-from tests.unit.scaler.extensions.test_scale_to_zero import (
+from tests.unit.scaler.extensions.scaled_to_zero import (
     AT_ZERO,
     desired,
     inactive,
