@@ -66,7 +66,7 @@ def _ambiguous(turn: Turn, pods: TargetPods) -> Decision:
     """Another autoscaler controls some of these pods, so their metrics do not say how many to have."""
     message = f"pods by selector {turn.scale.selector} are controlled by {_several(turn, pods)}"
     draft = Draft(turn)
-    draft.hold()
+    draft.hold(were_read=False)
     draft.conditions.scaling_inactive("AmbiguousSelector", message)
     return uncomputable(
         draft,
@@ -87,7 +87,7 @@ def _several(turn: Turn, pods: TargetPods) -> str:
 
 def _blocked(draft: Draft, recommended: Recommended) -> Decision:
     """Too many metrics failed to go by the others."""
-    draft.hold()
+    draft.hold(were_read=True)
     if recommended.blocking is not None:
         message = unable_to_compute(recommended.blocking.message)
         draft.conditions.scaling_inactive(recommended.blocking.reason, message)

@@ -140,15 +140,15 @@ class Draft:
         if remark is not None:
             self.remarks[remark.condition] = remark
 
-    def hold(self) -> None:
-        """Nothing can be recommended."""
+    def hold(self, *, were_read: bool) -> None:
+        """Nothing can be recommended. `were_read`: as for `Extension.held`."""
         turn = self.turn
         self.memory = held_with_states(
             self.remembered(),
             turn.policy,
             turn.parts,
             turn.moment.now_unix_seconds,
-            were_read=True,
+            were_read=were_read,
         )
         self.states = dict(self.memory.states)
 

@@ -31,7 +31,7 @@ def decided(draft: Draft) -> Decision:
     stays = draft.replicas == current or turn.policy.is_dry_run
     if stays and turn.branch in (Branch.ABOVE_MAX, Branch.BELOW_MIN):
         # Nothing is measured as long as the target stays outside its bounds.
-        draft.hold()
+        draft.hold(were_read=False)
     decision = _written(draft)
     if not (lifted or held):
         return decision

@@ -127,7 +127,7 @@ def _by_metrics(turn: Turn) -> Ask | Decision:
 def _unusable_selector(turn: Turn, selector: UnusableSelector) -> Decision:
     """Without its pods, no metric is computed."""
     draft = Draft(turn)
-    draft.hold()
+    draft.hold(were_read=False)
     draft.conditions.scaling_inactive("InvalidSelector", selector.condition_message)
     return uncomputable(
         draft,
@@ -140,7 +140,7 @@ def _unusable_selector(turn: Turn, selector: UnusableSelector) -> Decision:
 def _too_large(turn: Turn, excess: str) -> Decision:
     """Evaluating it would delay other autoscalers."""
     draft = Draft(turn)
-    draft.hold()
+    draft.hold(were_read=False)
     draft.conditions.scaling_inactive("SpecTooLarge", excess)
     return undecided(
         draft,

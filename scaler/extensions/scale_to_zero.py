@@ -27,6 +27,8 @@ from wire.api.wording import some
 COOLDOWN_SECONDS = 300.0
 # Less than any period.
 SAME_SECONDS = 1.0
+_NEVER_ACTIVE_MILLI = milli("1P")
+"""An activation value of cpu or memory that no pod reaches."""
 
 
 class ZeroRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,16 +59,31 @@ class ZeroStep(msgspec.Struct, frozen=True, kw_only=True):
     decides: bool = False
 
 
+class Paused(msgspec.Struct, frozen=True, kw_only=True):
+    """For how long no metric was active, before it was not known any more."""
+
+    inactive_seconds: float
+
+
+Inactive = float | Paused
+"""Since when no metric is active, in Unix seconds, without the time in which that was not known."""
+
+
 class Zero(msgspec.Struct, frozen=True, kw_only=True):
     """What is recommended to the next steps, the least that may result from them, and what is remembered."""
 
     recommended: int
     floor: int
-    inactive_since_unix_seconds: float | None
+    inactive: Inactive | None
+
+    @property
+    def inactive_since_unix_seconds(self) -> float | None:
+        """None while a metric is active, or may be."""
+        return None if isinstance(self.inactive, Paused) else self.inactive
 
 
-class ScaleToZero(Extension[ZeroRules, float]):
-    """Its state is since when no metric is active; None while one is."""
+class ScaleToZero(Extension[ZeroRules, Inactive]):
+    """Its state is None while a metric is active."""
 
     name = "zero"
     stored_as = "inactiveSinceUnixSeconds"
@@ -100,17 +117,18 @@ class ScaleToZero(Extension[ZeroRules, float]):
     def begin(
         self,
         rules: ZeroRules,
-        state: float | None,
+        state: Inactive | None,
         turn: Turn,
         known_replicas: tuple[int, ...] | None,
-    ) -> float | None:
+    ) -> Inactive | None:
         """While another autoscaler scales the target, no metric is read."""
         return None if turn.branch is Branch.SHARED_TARGET else state
 
     def held(
-        self, rules: ZeroRules, state: float, now_unix_seconds: float, *, were_read: bool
-    ) -> None:
-        """The cooldown begins again: a metric that failed, or was not read, may have been active."""
+        self, rules: ZeroRules, state: Inactive, now_unix_seconds: float, *, were_read: bool
+    ) -> Inactive | None:
+        """The cooldown begins again if the metrics were not read: one may have been active. Otherwise `recommended` has decided."""
+        return state if were_read else None
 
     def proposals(self, rules: ZeroRules, draft: Draft) -> None:
         """At zero, a metric with a target of type Value proposes one replica at most: there is none to multiply yet."""
@@ -118,33 +136,49 @@ class ScaleToZero(Extension[ZeroRules, float]):
             known = zip(draft.signals, draft.proposals, strict=True)
             draft.proposals = tuple(_to_start(signal.metric, each) for signal, each in known)
 
+    def recommended(self, rules: ZeroRules, draft: Draft) -> None:
+        """Whether it may go to zero is known even if a metric has failed that is never active."""
+        if draft.turn.policy.min_replicas > 0:
+            draft.states.pop(self.name, None)
+            return
+        recommended = draft.recommended
+        found_activity, found = self._judged(rules, draft, 0)
+        draft.states[self.name] = found.inactive
+        if recommended is None or recommended.replicas is not None or recommended.winner is None:
+            return
+        if found.recommended == 0 and not found_activity.unknown:
+            draft.recommended = msgspec.structs.replace(recommended, replicas=0, blocking=None)
+
     def recommendation(self, rules: ZeroRules, draft: Draft) -> None:
         """Zero, or one at least; while the bounds allow no zero, what the metrics recommend."""
         turn = draft.turn
         if turn.policy.min_replicas > 0:
-            draft.states.pop(self.name, None)
             return
-        found_activity = activity(draft.signals, _proposals(draft))
-        found = zero(
-            rules,
-            draft.states.get(self.name),
-            found_activity,
-            current=turn.current_replicas,
-            recommended=draft.replicas,
-            may_leave_zero=turn.policy.may_scale_up,
-            moment=turn.moment,
-        )
+        found_activity, found = self._judged(rules, draft, draft.replicas)
         draft.replicas = found.recommended
         if _has_waited_for_window(turn, found):
             # What is remembered since the last active metric was one at least because of the cooldown.
             draft.memory = msgspec.structs.replace(draft.memory, recommendations=())
-        draft.states[self.name] = found.inactive_since_unix_seconds
+        draft.states[self.name] = found.inactive
         draft.steps[self.name] = ZeroStep(
             active=found_activity.active,
             unknown=found_activity.unknown,
             inactive_since_unix_seconds=found.inactive_since_unix_seconds,
             cooldown_seconds=rules.cooldown_seconds,
             floor=found.floor,
+        )
+
+    def _judged(self, rules: ZeroRules, draft: Draft, recommended: int) -> tuple[Activity, Zero]:
+        turn = draft.turn
+        found = activity(draft.signals, _proposals(draft))
+        return found, zero(
+            rules,
+            draft.states.get(self.name),
+            found,
+            current=turn.current_replicas,
+            recommended=recommended,
+            may_leave_zero=turn.policy.may_scale_up,
+            moment=turn.moment,
         )
 
     def bounded(self, rules: ZeroRules, draft: Draft) -> None:
@@ -170,7 +204,7 @@ class ScaleToZero(Extension[ZeroRules, float]):
             return (
                 f"It stays above zero, because {some(step.active)} is above the activation value."
             )
-        if step.unknown and step.inactive_since_unix_seconds is None:
+        if step.unknown and step.floor:
             return "It does not go to zero, because a metric that failed may be above its activation value."
         since = step.inactive_since_unix_seconds or now_unix_seconds
         inactive = (
@@ -186,13 +220,17 @@ class ScaleToZero(Extension[ZeroRules, float]):
             return None
         return "Cooldown", f"the cooldown of {step.cooldown_seconds:g} s keeps it from zero"
 
+    def stored(self, state: Inactive) -> float | None:
+        """Nothing while it is not known whether a metric is active: after a restart, the cooldown begins again."""
+        return None if isinstance(state, Paused) else state
+
     def restored(self, stored: float, now_unix_seconds: float) -> float:
         """A time of the future is now."""
         return min(stored, now_unix_seconds)
 
-    def shifted(self, state: float, seconds: float) -> float:
+    def shifted(self, state: Inactive, seconds: float) -> Inactive:
         """The same age."""
-        return state + seconds
+        return state if isinstance(state, Paused) else state + seconds
 
     def restores_alike(self, stored: float | None, newer: float | None) -> bool:
         """Times are the same within a second."""
@@ -203,7 +241,7 @@ class ScaleToZero(Extension[ZeroRules, float]):
 
 def zero(
     rules: ZeroRules,
-    inactive_since_unix_seconds: float | None,
+    known: Inactive | None,
     found: Activity,
     *,
     current: int,
@@ -215,15 +253,38 @@ def zero(
 
     `may_leave_zero` is False where scaling up is disabled.
     """
-    if found.active or (found.unknown and current > 0):
+    if found.active:
         floor = 0 if current == 0 and not may_leave_zero else 1
-        return Zero(recommended=max(1, recommended), floor=floor, inactive_since_unix_seconds=None)
-    since = inactive_since_unix_seconds
-    since = moment.now_unix_seconds if since is None else since
+        return Zero(recommended=max(1, recommended), floor=floor, inactive=None)
+    if found.unknown:
+        # KEDA goes on with the cooldown, and does not go to zero either while a trigger fails (`RequestScale`).
+        paused = _paused(known, moment)
+        if current == 0:
+            return Zero(recommended=0, floor=0, inactive=paused)
+        return Zero(recommended=max(1, recommended), floor=1, inactive=paused)
+    since = _since(known, moment)
     if current > 0 and not moment.reached(since + rules.cooldown_seconds):
         # What is not active may still need replicas, such as cpu after the last message of a queue.
-        return Zero(recommended=max(1, recommended), floor=1, inactive_since_unix_seconds=since)
-    return Zero(recommended=0, floor=0, inactive_since_unix_seconds=since)
+        return Zero(recommended=max(1, recommended), floor=1, inactive=since)
+    return Zero(recommended=0, floor=0, inactive=since)
+
+
+def _paused(known: Inactive | None, moment: Moment) -> Paused | None:
+    match known:
+        case float():
+            return Paused(inactive_seconds=moment.now_unix_seconds - known)
+        case _:
+            return known
+
+
+def _since(known: Inactive | None, moment: Moment) -> float:
+    match known:
+        case Paused():
+            return moment.now_unix_seconds - known.inactive_seconds
+        case None:
+            return moment.now_unix_seconds
+        case _:
+            return known
 
 
 def _has_waited_for_window(turn: Turn, found: Zero) -> bool:
@@ -231,10 +292,10 @@ def _has_waited_for_window(turn: Turn, found: Zero) -> bool:
 
     So the stabilization window and the cooldown begin together. Nothing else lets a target leave zero than an active metric.
     """
-    since = found.inactive_since_unix_seconds
-    if since is None or found.floor > 0:
+    if found.recommended > 0:
         return False
-    return turn.current_replicas == 0 or _is_window_over(turn, since)
+    since = found.inactive_since_unix_seconds
+    return turn.current_replicas == 0 or (since is not None and _is_window_over(turn, since))
 
 
 def _is_window_over(turn: Turn, since_unix_seconds: float) -> bool:
@@ -262,7 +323,7 @@ def activity(signals: Sequence[Signal], proposals: Sequence[Proposal]) -> Activi
         if value is not None:
             is_active = value > milli(metric.activation_value or 0)
         elif proposal.failure is not None:
-            unknown = True
+            unknown = unknown or not _is_never_active(metric)
             continue
         else:
             # A fallback proposes in spite of the failure, without a value.
@@ -270,6 +331,13 @@ def activity(signals: Sequence[Signal], proposals: Sequence[Proposal]) -> Activi
         if is_active:
             active.append(metric.name or found.name)
     return Activity(active=tuple(active), unknown=unknown)
+
+
+def _is_never_active(metric: MetricSpec) -> bool:
+    """Whether it is cpu or memory with an activation value that no pod reaches, as `migrate` sets it: KEDA reads no activity from them."""
+    is_usage = metric.resource is not None or metric.container_resource is not None
+    value = metric.activation_value
+    return is_usage and value is not None and milli(value) >= _NEVER_ACTIVE_MILLI
 
 
 def _to_start(metric: MetricSpec, proposal: Proposal) -> Proposal:

@@ -159,7 +159,7 @@ class Candidate(Extension[CandidateRules, CandidateState]):
         before: CandidateState = draft.states[self.name]
         own = None if before.aborted else self._decided(rules, before, draft)
         if own is not None and own.proposed is None:
-            own.hold()
+            own.hold(were_read=True)
         desired = None if own is None or own.proposed is None else own.replicas
         recommended = None if own is None else own.recommended
         after = before if own is None else msgspec.structs.replace(before, memory=own.remembered())
