@@ -63,7 +63,7 @@ class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
     computed_from: str = ""
     """What it was computed from if not from its own value: other metrics, or some of the pods, in words."""
     is_input: bool = False
-    """Whether the metric is only measured, so that it has no proposal."""
+    """Whether it has no proposal without having failed: it is only measured, or there are no pods to measure."""
     sentence: str = ""
     """What `why` says instead of the numbers, where something made a proposal in spite of the failure."""
 

@@ -60,8 +60,12 @@ class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_failed_metric(self) -> bool:
-        """Whether a metric could not be read."""
-        return any(isinstance(each, MetricFailed) for each in self.readings)
+        """Whether a metric could not be read, unless it is a metric of pods, and there are none."""
+        found = self.decision.derivation.metrics
+        return any(
+            isinstance(each, MetricFailed) and (index >= len(found) or bool(found[index].failure))
+            for index, each in enumerate(self.readings)
+        )
 
     @property
     def continues_recommendation(self) -> bool:

@@ -24,7 +24,6 @@ from scaler.algorithm.decision import (
 from scaler.algorithm.derivation import Derivation
 from scaler.algorithm.memory import AnyMemory, Memory
 from scaler.algorithm.observed import ScaleUnavailable
-from scaler.algorithm.readings import MetricFailed
 from scaler.algorithm.settings import Settings
 from scaler.algorithm.settle import memory_after_refusal, replicas_after, settle
 from scaler.api.autoscaler import Autoscaler
@@ -232,7 +231,7 @@ class Reconciler:
             record.continued = Continued(now, last.decision.policy.longest_window_seconds)
         self._memories.goes_on(record, last.autoscaler)
         record.repeated_at_unix_seconds = now
-        record.has_failed = any(isinstance(each.reading, MetricFailed) for each in readings)
+        record.has_failed = last.has_failed_metric
         record.selectors_version = self._with.selectors.version
         self._with.telemetry.repeated_decisions_total.inc()
         self._count_metrics(last, readings)

@@ -131,10 +131,13 @@ class ScaleToZero(Extension[ZeroRules, Inactive]):
         return state if were_read else None
 
     def proposals(self, rules: ZeroRules, draft: Draft) -> None:
-        """At zero, a metric with a target of type Value proposes one replica at most: there is none to multiply yet."""
+        """At zero there are no pods: metrics of pods do not fail, and a target of type Value has nothing to multiply yet."""
         if draft.turn.current_replicas == 0:
             known = zip(draft.signals, draft.proposals, strict=True)
-            draft.proposals = tuple(_to_start(signal.metric, each) for signal, each in known)
+            draft.proposals = tuple(
+                _without_pods(signal.metric, _to_start(signal.metric, each))
+                for signal, each in known
+            )
 
     def recommended(self, rules: ZeroRules, draft: Draft) -> None:
         """Whether it may go to zero is known even if a metric has failed that is never active."""
@@ -349,6 +352,17 @@ def _to_start(metric: MetricSpec, proposal: Proposal) -> Proposal:
     sentence = found.sentence and f"{found.sentence} At zero, that is one replica."
     changed = msgspec.structs.replace(found, proposal=1, ready_pods=0, sentence=sentence)
     return msgspec.structs.replace(proposal, derivation=changed)
+
+
+def _without_pods(metric: MetricSpec, proposal: Proposal) -> Proposal:
+    """Nothing is wrong with a metric that has no value only because there are no pods."""
+    failure = proposal.failure
+    if failure is None or failure.is_spec_error or metric.of_target is not None:
+        return proposal
+    found = proposal.derivation
+    sentence = f"{found.name}: it has no value, because the target has no pods."
+    changed = msgspec.structs.replace(found, failure="", is_input=True, sentence=sentence)
+    return msgspec.structs.replace(proposal, derivation=changed, failure=None)
 
 
 def _has_value_target(metric: MetricSpec) -> bool:

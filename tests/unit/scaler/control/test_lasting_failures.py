@@ -134,3 +134,27 @@ def test_a_metric_that_fails_once_is_read_again_after_the_usual_period(readings)
         await asyncio.wait({task})
 
     virtual_time.run(scenario())
+
+
+CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "AverageValue", "averageValue": "1"}}}  # fmt: skip
+ASLEEP = {
+    **SPEC,
+    "minReplicas": 0,
+    "scaleToZero": {"manualZero": "Activate"},
+    "metrics": [*SPEC["metrics"], CPU],
+}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "failures"),
+    [
+        pytest.param(0, [], id="there are no pods"),
+        pytest.param(2, ["FailedGetResourceMetric", "FailedComputeMetricsReplicas"], id="a failure"),
+    ],
+)  # fmt: skip
+async def test_a_metric_of_pods_does_not_fail_at_zero(replicas, failures):
+    none, world = ExternalValues((0,)), World(object=autoscaler(spec=ASLEEP))
+    world.measurements.readings = [none, MetricFailed("no metrics returned")] * 3
+    world.scaled(replicas)
+    assert await reconcile(world, 3) == failures
+    assert world.reconciler.has_failed(KEY) is bool(failures)

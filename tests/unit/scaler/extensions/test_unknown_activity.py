@@ -1,17 +1,22 @@
 """While a metric fails, it is not known whether it is active: the target does not go to zero, and the cooldown waits."""
 
+import msgspec
 import pytest
 
+from scaler.algorithm.decision import NotNeeded
 from scaler.algorithm.history import history_of
 from scaler.algorithm.memory import StoredMemory
 from scaler.algorithm.readings import MetricFailed
 from scaler.algorithm.restart import shifted
+from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Behavior
 from scaler.extensions import EXTENSIONS
 from scaler.extensions.scale_to_zero import Paused
 from tests.unit.scaler.extensions.scaled_to_zero import (
+    AT_ZERO,
     DOWN,
+    FREE,
     QUEUE,
     counts_of,
     desired,
@@ -20,6 +25,7 @@ from tests.unit.scaler.extensions.scaled_to_zero import (
     queue,
 )
 from tests.unit.scaler.objects import (
+    NOW,
     average,
     container_resource,
     external,
@@ -27,6 +33,7 @@ from tests.unit.scaler.objects import (
     of_pods,
     resource,
     rules,
+    spec,
     utilization,
 )
 
@@ -124,3 +131,43 @@ def test_any_other_metric_that_fails_keeps_a_target_from_zero(metric, activation
     of = of_queue(QUEUE, named(metric, "other", activation_value=activation_value))
     decision = desired(of, queue(0), NO_CPU, memory=inactive(999), replicas=3)
     assert decision.desired_replicas is None
+
+
+OF_PODS = {
+    "Resource": resource(utilization(50)),
+    "ContainerResource": container_resource(utilization(50)),
+    "Pods": of_pods(average("10")),
+}
+
+
+@pytest.mark.parametrize("metric", [pytest.param(each, id=name) for name, each in OF_PODS.items()])
+def test_at_zero_a_metric_of_pods_that_has_no_value_is_not_an_error(metric):
+    """There are no pods, so nothing is wrong."""
+    of = of_queue(QUEUE, named(metric, "of-pods"))
+    asleep = desired(of, queue(0), NO_CPU, memory=AT_ZERO, replicas=0)
+    outcome = settle(asleep, NotNeeded(), NOW)
+    assert (asleep.desired_replicas, outcome.error, outcome.events) == (0, None, ())
+    assert "it has no value, because the target has no pods" in explain(
+        asleep.derivation, EXTENSIONS
+    )
+    started = desired(of, queue(42), NO_CPU, memory=asleep.memory, replicas=0)
+    assert (started.desired_replicas, started.error) == (5, None)
+
+
+def test_at_zero_a_metric_of_pods_with_a_wrong_spec_is_an_error():
+    wrong = msgspec.structs.replace(resource(utilization(50)), type="Wrong")
+    found = desired(of_queue(QUEUE, wrong), queue(0), NO_CPU, memory=AT_ZERO, replicas=0)
+    assert [each.reason for each in found.events] == ["InvalidMetricSourceType"]
+
+
+def test_at_zero_a_metric_that_needs_no_pods_still_fails():
+    of = of_queue(QUEUE, named(resource(utilization(50)), "cpu"))
+    found = desired(of, DOWN, NO_CPU, memory=AT_ZERO, replicas=0)
+    assert found.desired_replicas is None
+    assert [each.reason for each in found.events] == ["FailedGetExternalMetric"]
+
+
+def test_without_the_fields_a_metric_of_pods_fails_at_zero_as_by_an_hpa():
+    of = spec(external(average("10")), resource(utilization(50)), min_replicas=0, behavior=FREE)
+    found = desired(of, queue(0), NO_CPU, memory=AT_ZERO, replicas=0)
+    assert [each.reason for each in found.events] == ["FailedGetResourceMetric"]
