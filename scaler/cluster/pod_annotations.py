@@ -19,15 +19,16 @@ async def write_pod_annotations(
     kube: Writer, namespace: str, patches: Sequence[PodPatch]
 ) -> Event | None:
     """PATCH each pod; returns the event of the first problem."""
-    limit = asyncio.Semaphore(REQUESTS_MAX)
+    problems: list[str | None] = [None] * len(patches)
+    left = iter(enumerate(patches))
 
-    async def write(one: PodPatch) -> str | None:
-        async with limit:
-            return await _problem_of_write(kube, namespace, one)
+    async def write() -> None:
+        for place, one in left:
+            problems[place] = await _problem_of_write(kube, namespace, one)
 
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
-            problems = await asyncio.gather(*map(write, patches))
+            await asyncio.gather(*(write() for _ in range(REQUESTS_MAX)))
     except TimeoutError:
         problems = [f"not all pods were marked within {DEADLINE_SECONDS:g} s"]
     failed = zip(patches, problems, strict=False)

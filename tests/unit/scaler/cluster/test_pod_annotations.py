@@ -1,7 +1,11 @@
 """Annotations of pods are written before a scale-down, and writing them may fail."""
 
+import asyncio
+
+import msgspec
+
 from scaler.algorithm.decision import PodPatch, warning
-from scaler.cluster.pod_annotations import write_pod_annotations
+from scaler.cluster.pod_annotations import REQUESTS_MAX, write_pod_annotations
 from tests.fakes import virtual_time
 from tests.fakes.scaler import FakeKube
 from wire.api.status import Unavailable, conflict, forbidden, not_found
@@ -73,6 +77,32 @@ def test_a_scale_down_does_not_wait_for_long():
         assert found == warning("FailedCost", "not all pods were marked within 5 s")
 
     virtual_time.run(scenario())
+
+
+async def test_of_many_pods_only_some_are_patched_at_a_time_and_the_first_problem_is_reported():
+    """Each takes a task: tens of thousands of them would occupy the event loop for seconds when they are cancelled."""
+    tasks = 0
+
+    class Counts(FakeKube):
+        async def patch(self, path: str, body: bytes, **_: object) -> bytes:
+            nonlocal tasks
+            await asyncio.sleep(0)
+            tasks = max(tasks, len(asyncio.all_tasks()))
+            self.patched.append((path, body))
+            if path.endswith(("-70", "-900")):
+                raise Unavailable(f"{path} is refused")
+            return b"{}"
+
+    kube = Counts()
+    pods = [msgspec.structs.replace(COSTS[0], pod_name=f"web-{number}") for number in range(1_000)]
+    found = await write_pod_annotations(kube, "shop", pods)
+    assert found == warning("FailedCost", "/api/v1/namespaces/shop/pods/web-70 is refused")
+    assert len(kube.patched) == 1_000
+    assert tasks <= REQUESTS_MAX + 2
+
+
+async def test_without_a_pod_nothing_is_patched():
+    assert await write_pod_annotations(FakeKube(), "shop", ()) is None
 
 
 def annotated(cost: str | None, version: str) -> object:
