@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -31,6 +32,8 @@ from wire.kube.requests import Watcher
 FIRST_LIST_SECONDS: Final = 5.0
 # Between two looks for watches that no autoscaler needs any more.
 RELEASE_SECONDS: Final = 60.0
+# Of controllers of pods, which takes about 3 ms if the chains are as long as they may be.
+SLICE: Final = 500
 
 Kind = tuple[str, str]
 """Group and kind."""
@@ -93,55 +96,56 @@ class PodOwners:
         """All that are watched but ReplicaSets, which are in any case."""
         self._released_at_seconds = monotonic()
 
-    async def listed(self, autoscaler: Autoscaler, target_uid: str, pods: Sequence[Pod]) -> None:
-        """Wait a moment for the first LIST of every kind that `of` needs."""
+    async def listed(self, autoscaler: Autoscaler, target_uid: str, pods: Sequence[Pod]) -> Owners:
+        """Like `of`, after a moment for the first LIST of every kind that it needs. Others have their turn in between."""
+        found = await self._in_turns(autoscaler, target_uid, pods)
         for _ in range(OWNERS_MAX):
+            if not found.problem:
+                break
             before = set(self._watches)
-            if not self.of(autoscaler, target_uid, pods).problem:
-                return
             caches = [each.cache for each in self._watches.values()]
             waiting = [each.attempted() for each in caches if not each.is_synced]
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FIRST_LIST_SECONDS):
                     await asyncio.gather(*waiting)
+            found = await self._in_turns(autoscaler, target_uid, pods)
             if self._watches.keys() == before:
-                return
+                break
+        return found
 
     def of(self, autoscaler: Autoscaler, target_uid: str, pods: Sequence[Pod]) -> Owners:
         """The owners of these pods, as far as they may lead to the target with this uid."""
+        *_, found = self._in_slices(autoscaler, target_uid, pods)
+        return found
+
+    async def _in_turns(
+        self, autoscaler: Autoscaler, target_uid: str, pods: Sequence[Pod]
+    ) -> Owners:
+        found = Owners(target_uid=target_uid)
+        for found in self._in_slices(autoscaler, target_uid, pods):  # noqa: B007 - the last one
+            await asyncio.sleep(0)
+        return found
+
+    def _in_slices(
+        self, autoscaler: Autoscaler, target_uid: str, pods: Sequence[Pod]
+    ) -> Iterator[Owners]:
+        """What is found after each slice of controllers; the last one is complete."""
         self._release()
         reference = autoscaler.spec.scale_target_ref
-        target = _Target(_kind(reference.api_version, reference.kind), target_uid)
-        known: dict[str, str] = {}
-        problem = ""
-        for first, has_live_pod in _controllers(pods):
-            unknown = self._follow(autoscaler.metadata.namespace, target, first, known)
-            if has_live_pod and unknown:
-                problem = problem or unknown
-        return Owners(target_uid=target_uid, controllers=known, problem=problem)
+        kind = _kind(reference.api_version, reference.kind)
+        chains = _Chains(
+            _Target(kind, target_uid), partial(self._source, autoscaler.metadata.namespace)
+        )
+        for number, (first, has_live_pod) in enumerate(_controllers(pods), 1):
+            chains.follow(first, has_live_pod=has_live_pod)
+            if number % SLICE == 0:
+                yield chains.owners
+        yield chains.owners
 
-    def _follow(
-        self, namespace: str, target: _Target, first: OwnerReference, known: dict[str, str]
-    ) -> str:
-        """Add what controls an object to what is `known`, up to the target; returns why that is not known, if so."""
-        current: OwnerReference | None = first
-        for _ in range(OWNERS_MAX):
-            if current is None or current.uid == target.uid or current.uid in known:
-                break
-            if not _may_lead_to(target.kind, _kind(current.api_version, current.kind)):
-                break
-            found = self._found(namespace, current)
-            if isinstance(found, str):
-                return found
-            following = controller_of(found.metadata.owner_references)
-            known[current.uid] = following.uid if following else ""
-            current = following
-        return ""
-
-    def _found(self, namespace: str, reference: OwnerReference) -> _Controlled | str:
-        """The object, or why it is not known."""
+    def _source(self, namespace: str, api_version: str, kind: str) -> "_Source | str":
+        """Where the objects of a kind are found, or why they are not known."""
         try:
-            resource = self._resource(reference)
+            resource = self._mapper.resources_for_kind(*_kind(api_version, kind))[0]
         except (NoMatchError, AmbiguousError) as error:
             return str(error)
         cache = self._cache(resource, namespace)
@@ -158,13 +162,7 @@ class PodOwners:
             )
         if cache.age_seconds > COPY_AGE_SECONDS_MAX:
             return f"{cache.path} was last confirmed by the API server more than {COPY_AGE_SECONDS_MAX / 60:g} minutes ago"
-        found = cache.get(namespace if resource.namespaced else "", reference.name)
-        if found is None or found.metadata.uid != reference.uid:
-            return f"there is no {reference.kind} {reference.name} with the uid {reference.uid}, which controls a pod"
-        return found
-
-    def _resource(self, reference: OwnerReference) -> Resource:
-        return self._mapper.resources_for_kind(*_kind(reference.api_version, reference.kind))[0]
+        return _Source(cache, namespace if resource.namespaced else "")
 
     def _cache(self, resource: Resource, namespace: str) -> WatchCache[_Controlled] | None:
         """None if it may not be watched."""
@@ -205,6 +203,64 @@ class PodOwners:
             if watch.resource not in self._others and watch.resource != _REPLICA_SETS:
                 del self._watches[path]
                 watch.task.cancel()
+
+
+class _Source(msgspec.Struct, frozen=True):
+    """The objects of a kind that may be owners in a namespace."""
+
+    cache: WatchCache[_Controlled]
+    namespace: str
+    """Empty for a kind without namespaces."""
+
+
+class _Chains:
+    """The chains of controllers from pods to a target, as far as they were followed. A kind is looked for once."""
+
+    def __init__(self, target: _Target, source: Callable[[str, str], _Source | str]) -> None:
+        """`source`: by apiVersion and kind."""
+        self._target = target
+        self._source = source
+        self._sources: dict[tuple[str, str], _Source | str | None] = {}
+        """None for kinds that the target does not control."""
+        self._known: dict[str, str] = {}
+        self._problem = ""
+
+    @property
+    def owners(self) -> Owners:
+        """What is known by now."""
+        return Owners(target_uid=self._target.uid, controllers=self._known, problem=self._problem)
+
+    def follow(self, first: OwnerReference, *, has_live_pod: bool) -> None:
+        """Add what controls an object, up to the target."""
+        problem = self._followed(first)
+        if has_live_pod and problem:
+            self._problem = self._problem or problem
+
+    def _followed(self, first: OwnerReference) -> str:
+        """Returns why the chain is not known up to the target, if so."""
+        current: OwnerReference | None = first
+        for _ in range(OWNERS_MAX):
+            if current is None or current.uid == self._target.uid or current.uid in self._known:
+                break
+            source = self._source_of(current)
+            if source is None:
+                break
+            if isinstance(source, str):
+                return source
+            found = source.cache.get(source.namespace, current.name)
+            if found is None or found.metadata.uid != current.uid:
+                return f"there is no {current.kind} {current.name} with the uid {current.uid}, which controls a pod"
+            following = controller_of(found.metadata.owner_references)
+            self._known[current.uid] = following.uid if following else ""
+            current = following
+        return ""
+
+    def _source_of(self, reference: OwnerReference) -> _Source | str | None:
+        of = (reference.api_version, reference.kind)
+        if of not in self._sources:
+            leads = _may_lead_to(self._target.kind, _kind(*of))
+            self._sources[of] = self._source(*of) if leads else None
+        return self._sources[of]
 
 
 def _kind(api_version: str, kind: str) -> Kind:

@@ -12,7 +12,7 @@ from scaler.algorithm.derivation import PolicyLimit
 from scaler.algorithm.draft import Ask
 from scaler.algorithm.memory import AnyMemory, Memory
 from scaler.algorithm.observed import Observed, ScaleUnavailable, TargetPods
-from scaler.algorithm.owners import INPUT, owned, selects_owned
+from scaler.algorithm.owners import selects_owned
 from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import Reading
 from scaler.algorithm.scaling_policies import next_addition_unix_seconds
@@ -29,6 +29,7 @@ from scaler.control.last_decision import LastDecision, Measured
 from scaler.control.left_zeros import LeftZeros
 from scaler.control.memories import Memories
 from scaler.control.record import PeriodStart, Record
+from scaler.control.target_pods import OWNED_AT_ONCE_MAX, CurrentPods
 from wire.api.labels import NOTHING, Selector
 
 
@@ -44,6 +45,7 @@ class Decisions:
         clock: Clock,
     ) -> None:
         self._with = dependencies
+        self._pods = CurrentPods(dependencies)
         self._kind = kind
         self._memories = memories
         self._left_zeros = left_zeros
@@ -266,7 +268,9 @@ class Decisions:
         autoscaler, selector, pods = last.autoscaler, measured.selector, measured.pods
         if self._are_current(pods, autoscaler, selector, record.selectors_version):
             return True
-        return self._target_pods(autoscaler, last.target, selector) == pods
+        if selects_owned(autoscaler.spec) and len(pods.pods) > OWNED_AT_ONCE_MAX:
+            return False
+        return self._pods.now(autoscaler, last.target, selector) == pods
 
     def _are_current(
         self,
@@ -302,7 +306,7 @@ class Decisions:
         by_owner = selects_owned(autoscaler.spec)
         self._with.selectors.store(autoscaler.key, stored, by_owner=by_owner)
         version = self._with.selectors.version
-        pods = await self._current_pods(autoscaler, target, ask.selector)
+        pods = await self._pods.current(autoscaler, target, ask.selector)
         reads = self._with.measurements.reads(
             autoscaler.metadata.namespace,
             ask.metrics,
@@ -320,7 +324,7 @@ class Decisions:
                 readings = await reads.read()
                 # Upstream lists the pods after it has read a metric, so that samples and pods are of the same time.
                 if not self._are_current(pods, autoscaler, ask.selector, version):
-                    pods = await self._current_pods(autoscaler, target, ask.selector)
+                    pods = await self._pods.current(autoscaler, target, ask.selector)
         return Measured(
             selector=ask.selector,
             metrics=ask.metrics,
@@ -329,39 +333,10 @@ class Decisions:
             timed_readings=readings,
         )
 
-    async def _current_pods(
-        self, autoscaler: Autoscaler, target: TargetScale | ScaleUnavailable, selector: Selector
-    ) -> TargetPods:
-        if self._with.owners is not None and selects_owned(autoscaler.spec):
-            matching = self._with.pods.matching(autoscaler.metadata.namespace, selector)
-            await self._with.owners.listed(autoscaler, _uid(target), matching)
-        return self._target_pods(autoscaler, target, selector)
-
-    def _target_pods(
-        self, autoscaler: Autoscaler, target: TargetScale | ScaleUnavailable, selector: Selector
-    ) -> TargetPods:
-        namespace = autoscaler.metadata.namespace
-        counted = pods = self._with.pods.matching(namespace, selector)
-        inputs, owned_for = {}, ""
-        if self._with.owners is not None and selects_owned(autoscaler.spec):
-            owners = self._with.owners.of(autoscaler, _uid(target), pods)
-            inputs, owned_for = {INPUT: owners}, autoscaler.key
-            counted = owned(pods, owners)
-        if autoscaler.is_dry_run:
-            return TargetPods(pods=pods, inputs=inputs)
-        controllers = self._with.selectors.controllers_of(
-            namespace, selector, counted, owned_for=owned_for
-        )
-        return TargetPods(pods=pods, controlled_by=controllers, inputs=inputs)
-
     def _rivals(self, autoscaler: Autoscaler) -> tuple[str, ...]:
         if not self._kind.shares_no_target or autoscaler.is_dry_run:
             return ()
         return self._with.rivals.of(autoscaler, self._kind.kind)
-
-
-def _uid(target: TargetScale | ScaleUnavailable) -> str:
-    return target.uid if isinstance(target, TargetScale) else ""
 
 
 async def measured_again(last: LastDecision) -> Measured | None:

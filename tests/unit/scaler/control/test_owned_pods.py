@@ -8,6 +8,7 @@ import pytest
 
 from scaler.algorithm.observed import OwnerReference
 from scaler.algorithm.readings import PodSample, PodSamples
+from scaler.control.target_pods import OWNED_AT_ONCE_MAX
 from tests.unit.scaler.cluster.test_pod_owners import REPLICA_SETS, WEB, Owned, item
 from tests.unit.scaler.control.test_repeated_decisions import repeated
 from tests.unit.scaler.control.world import POD, SPEC, World, autoscaler
@@ -97,3 +98,16 @@ async def test_a_decision_is_kept_only_while_the_target_owns_the_same_pods(made)
         await asyncio.sleep(0)
     await world.reconcile_and_keep(world.measurements.readings)
     assert (repeated(world), world.replicas) == (2, 8)
+
+
+async def test_the_owners_of_many_pods_are_found_with_pauses_only(made):
+    """To find them at once, to see whether nothing has changed, would delay everything else in each period."""
+    _, world = made
+    others = (controlled(f"x-{number}", "other") for number in range(2, OWNED_AT_ONCE_MAX))
+    world.pods.pods = (*world.pods.pods, *others)
+    world.scaled(4)
+    for _ in range(4):
+        world.passes(15)
+        await world.reconcile_and_keep(world.measurements.readings)
+    assert (repeated(world), world.replicas) == (0, 4)
+    assert world.conditions()["PodsNotOwned"] == ("True", "OtherPods")
