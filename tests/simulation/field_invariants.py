@@ -37,25 +37,46 @@ def suspended(run: Run) -> Iterator[Violation]:
 
 
 def zero_after_cooldown(run: Run) -> Iterator[Violation]:
-    """With `scaleToZero` a target goes to zero only after it had no load for the cooldown."""
+    """With `scaleToZero` a target goes to zero only after it had no load for the cooldown, without the time in which that was unknown."""
     for written, plan in _writes(run):
         fields, current = plan.fields, written.read.replicas
         if fields.cooldown_seconds is None or written.after > 0 or current == 0:
             continue
         if run.is_forced(written):
             continue
-        since = written.sent_at - fields.cooldown_seconds + ROUNDING_SECONDS
-        active = [
-            each.at
+        measured = [
+            each
             for each in run.journal.measurements
             if each.target == plan.key and each.group == EXTERNAL
-            and since < each.at < written.sent_at and is_awaited(run, plan, each)
-            and (each.value is None or each.value > (fields.activation or 0))
+            and each.at < written.sent_at and is_awaited(run, plan, each)
             and each.process == written.process
         ]  # fmt: skip
-        if active:
-            what = f"had load, or an unknown one, at {active[-1]:.1f} s"
-            yield _violation("zero after cooldown", written, what)
+        problem = _load_before_zero(plan, measured, written.sent_at)
+        if problem:
+            yield _violation("zero after cooldown", written, problem)
+
+
+def _load_before_zero(
+    plan: AutoscalerPlan, measured: list[Measurement], written_at: float
+) -> str | None:
+    """What these measurements have against a zero that is written at this time; None if nothing."""
+    fields = plan.fields
+    missing_seconds = (fields.cooldown_seconds or 0) - ROUNDING_SECONDS
+    until = written_at
+    for each in reversed(measured):
+        if missing_seconds <= 0:
+            return None
+        if each.value is None:
+            if until == written_at:
+                return f"had an unknown load at {each.at:.1f} s"
+            # It is not known exactly when the cooldown has waited.
+            missing_seconds -= ROUNDING_SECONDS
+        elif each.value > (fields.activation or 0):
+            return f"had load at {each.at:.1f} s, and {missing_seconds:.1f} s of the cooldown were left"
+        else:
+            missing_seconds -= until - each.at
+        until = each.at
+    return None
 
 
 def zero_without_load(run: Run) -> Iterator[Violation]:

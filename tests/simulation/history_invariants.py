@@ -238,7 +238,7 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
             )  # fmt: skip
         skews = Skews(run, plan.key)
         limits = [
-            limit_of(plan, current, each, _as_stored(run, written, changes), skews)
+            limit_of(plan, current, each, _counted(plan, _as_stored(run, written, changes)), skews)
             for changes in known
             for each in (written, msgspec.structs.replace(written, at=run.decided_at(written)))
         ]
@@ -250,6 +250,16 @@ def no_budget_twice(run: Run) -> Iterator[Violation]:
                 invariant="no budget twice", at=written.at,
                 what=f"{written.process} set {plan.key} from {current} to {written.after}; the policies allow {limit}",
             )  # fmt: skip
+
+
+def _counted(plan: AutoscalerPlan, changes: list[ScaleWritten]) -> list[ScaleWritten]:
+    """As the policies count them: with `scaleToZero` or an activation value, without the first replica after zero."""
+    if not plan.fields.decides_on_activity:
+        return changes
+    return [
+        msgspec.structs.replace(each, before=min(1, each.after)) if each.before == 0 else each
+        for each in changes
+    ]
 
 
 def _is_by_rival(run: Run, plan: AutoscalerPlan, change: ScaleWritten) -> bool:
