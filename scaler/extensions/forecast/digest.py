@@ -191,7 +191,7 @@ def _numbers(sums: Sums) -> tuple[float, ...]:
 
 
 def _intervals(packed: bytes) -> tuple[Sums, ...]:
-    """Raises `ValueError` for some that `with_minutes` does not leave: it would take long with them, or keep them for ever."""
+    """Raises `ValueError` for some that `with_minutes` does not leave: it would take long with them, or keep them forever."""
     numbers = array("f")
     numbers.frombytes(packed)
     found = tuple(
