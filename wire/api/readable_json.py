@@ -10,28 +10,17 @@ msgspec refuses the whole document for them, also within a part that it skips. k
 has written it, so one object could make all lists and watches of its kind unreadable. No field that is read is on such a level.
 """
 
-import codecs
 import re
 from typing import Final
 
 LEVELS_MAX: Final = 200
-_REPLACED_BYTES: Final = "loadline.each-byte"
-"""An error handler of `bytes.decode`."""
-
-
-def _replaced(error: UnicodeError) -> tuple[str, int]:
-    """Go replaces each byte that is not part of UTF-8, Python a sequence of them."""
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    return "\ufffd" * (error.end - error.start), error.end
-
-
-codecs.register_error(_REPLACED_BYTES, _replaced)
 
 # Up to the next bracket that is not in a string, or to the end. It matches everywhere, also in what is not JSON: the time is linear.
 _TO_BRACKET: Final = re.compile(
     rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+"?)*+([\[\]{}]|\Z)', re.DOTALL
 )
+_NOT_UTF_8: Final = re.compile("[\udc80-\udcff]")
+"""How `surrogateescape` decodes such bytes."""
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 # And a backslash that is escaped, as it begins no other escape. Large documents have very many escapes.
 _ESCAPE: Final = re.compile(
@@ -41,8 +30,13 @@ _ESCAPE: Final = re.compile(
 
 def with_whole_characters(body: bytes) -> bytes:
     """The document with U+FFFD as in that form, on any level. What is not JSON may become anything that is not JSON either, or JSON."""
-    text = body.decode("utf-8", _REPLACED_BYTES).encode()
+    text = body if body.isascii() else _as_utf_8(body)
     return _ESCAPE.sub(_with_whole_pairs, text) if _SURROGATE.search(text) else text
+
+
+def _as_utf_8(body: bytes) -> bytes:
+    """Go replaces each byte that is not part of UTF-8. With "replace", Python replaces a sequence of them."""
+    return _NOT_UTF_8.sub("\ufffd", body.decode("utf-8", "surrogateescape")).encode()
 
 
 def _with_whole_pairs(escape: re.Match[bytes]) -> bytes:

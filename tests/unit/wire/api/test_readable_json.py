@@ -80,6 +80,37 @@ def test_bytes_that_are_not_utf_8_are_replaced_as_by_encoding_json():
     assert kube_json.decode(b'{"name":"a\xff\xfeb"}', Read).name == "a\ufffd\ufffdb"
 
 
+PARTS_OF_UTF_8 = [
+    b"a",
+    b"\xc3",
+    b"\xa9",
+    b"\xe2\x82",
+    b"\xac",
+    b"\xed",
+    b"\xf0\x9f\x98",
+    b"\x80",
+    b"\xff",
+]
+
+
+@given(st.lists(st.sampled_from(PARTS_OF_UTF_8), max_size=12).map(b"".join))
+def test_each_byte_that_is_not_part_of_a_character_is_replaced_and_no_other(body):
+    expected, left = "", body
+    while left:
+        character = next((left[:n] for n in range(1, 5) if is_utf_8(left[:n])), None)
+        expected += "\ufffd" if character is None else character.decode()
+        left = left[1 if character is None else len(character) :]
+    assert readable_json.with_whole_characters(body).decode() == expected
+
+
+def is_utf_8(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize(
     "body",
     [
