@@ -61,6 +61,7 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     fix: str | None = None
     is_omission: bool = False  # something that scales the original is missing in the LoadAutoscaler
+    is_common: bool = False  # it applies to many objects alike, so that it is said once for all of them
 
 
 class Converted(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +122,12 @@ class Remarks:
     def add(self, field: str, message: str, fix: str | None = None) -> None:
         """One more remark, about a field of the object."""
         self.found.append(Remark(object=self._original, field=field, message=message, fix=fix))
+
+    def add_common(self, field: str, message: str) -> None:
+        """A remark that other objects have as well."""
+        self.found.append(
+            Remark(object=self._original, field=field, message=message, is_common=True)
+        )
 
     def omit(self, field: str, message: str, fix: str) -> None:
         """A remark about a trigger or formula that is omitted. The LoadAutoscaler then keeps `mode: DryRun`."""

@@ -113,7 +113,7 @@ def schedules(
 
 
 def _remark_duration(kept_seconds: int, remarks: Remarks) -> None:
-    remarks.add(
+    remarks.add_common(
         "spec.triggers",
         f"a schedule of a cron trigger lasts until {kept_seconds} s after its end, because the HPA of KEDA keeps the replicas for so long "
         "(scale-down stabilization)",

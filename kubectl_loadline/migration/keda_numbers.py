@@ -28,10 +28,13 @@ def target(
     It must be above zero, unless it is unused: then `UNUSED_TARGET` replaces another one, because the CRD requires a target.
     """
     text = str(value).strip()
+    if not text:
+        raise remarks.unconvertible(field, "it is missing, and KEDA requires it")
     number = _number(text, syntax)
     if number is None or (number <= 0 and not is_unused):
+        wanted = "a number" if is_unused else "a number above 0"
         raise remarks.unconvertible(
-            field, f"{text!r} is not a number above 0, such as 5 or 0.5{advice(text)}"
+            field, f"{text!r} is not {wanted}, such as 5 or 0.5{advice(text)}"
         )
     kind = given_type or "AverageValue"
     if kind not in ("AverageValue", "Value"):

@@ -34,6 +34,7 @@ from kubectl_loadline.terminal.exit_codes import FOUND, OK
 from kubectl_loadline.terminal.output_files import keep_files, keep_other_keys, writing
 from kubectl_loadline.terminal.screen import screen_columns
 from kubectl_loadline.terminal.unread_file import unread_file
+from wire.api.wording import some
 from wire.kube.requests import Reader
 from wire.process import go_yaml
 from wire.process.command_line.messages import print_error, wrapped
@@ -213,9 +214,8 @@ def _converted(
             failed = True
     # First, so that nothing is printed if a file cannot be written.
     notes = _written_rules(converted, rules_file, values_file)
-    for each in converted:
-        for remark in each.remarks:
-            print_error(_sentence(remark))
+    for sentence in _sentences([remark for each in converted for remark in each.remarks]):
+        print_error(sentence)
     if converted:
         print(as_yaml(*(each.autoscaler for each in converted)), end="")
     for note in notes:
@@ -300,9 +300,17 @@ def _of_default_backend(metric: Json) -> Json:
     return {name: value for name, value in metric.items() if name != "backend"}
 
 
-def _sentence(remark: Remark) -> str:
-    fix = f" {remark.fix}" if remark.fix else ""
-    return f"{remark.object}: {remark.field}: {remark.message}.{fix}"
+def _sentences(remarks: Sequence[Remark]) -> Iterator[str]:
+    """Those of single objects, and then those that several objects have in common."""
+    common: dict[tuple[str, str], list[str]] = {}
+    for each in remarks:
+        if each.is_common:
+            common.setdefault((each.field, each.message), []).append(each.object)
+        else:
+            fix = f" {each.fix}" if each.fix else ""
+            yield f"{each.object}: {each.field}: {each.message}.{fix}"
+    for (field, message), objects in common.items():
+        yield f"{some(objects)}: {field}: {message}."
 
 
 def _report(comparisons: Sequence[Comparison], *, why: str) -> int:

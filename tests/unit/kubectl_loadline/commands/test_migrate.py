@@ -80,6 +80,31 @@ def test_metrics_of_two_objects_with_the_same_words_in_their_names_are_two(tmp_p
     assert names == ["shop-eu_a_0", "shop_eu-a_0"]
 
 
+CRON = """
+    - type: cron
+      metadata: {timezone: UTC, start: 0 8 * * *, end: 0 9 * * *, desiredReplicas: "4"}
+"""
+
+
+def test_what_applies_to_many_objects_alike_is_said_once(tmp_path, capsys, main):
+    names = [f"worker-{number}" for number in range(7)]
+    objects = [
+        f"{SCALED_OBJECT.replace('worker', each)}{CRON}  minReplicaCount: 2\n" for each in names
+    ]
+    assert main(["migrate", written(tmp_path, *objects)]) == 0
+    error = capsys.readouterr().err
+    for sentence in ("a target that is at 0 is disabled", "300 s after its end"):
+        [line] = [each for each in error.splitlines() if sentence in each]
+        assert line.endswith(".")
+        assert "ScaledObject shop/worker-0, ScaledObject shop/worker-1, " in line
+        assert "ScaledObject shop/worker-4 and 2 more: spec." in line
+
+
+def test_what_applies_to_one_object_names_it(tmp_path, capsys, main):
+    assert main(["migrate", written(tmp_path, f"{SCALED_OBJECT}  minReplicaCount: 2\n")]) == 0
+    assert "ScaledObject shop/worker: spec.minReplicaCount: " in capsys.readouterr().err
+
+
 def test_the_items_of_a_list_are_converted(tmp_path, capsys, main):
     listed = yaml.safe_dump({"kind": "List", "apiVersion": "v1", "items": [yaml.safe_load(HPA)]})
     assert main(["migrate", "--enforce", written(tmp_path, listed)]) == 0

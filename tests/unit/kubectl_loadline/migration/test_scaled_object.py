@@ -199,7 +199,7 @@ def test_a_field_without_counterpart_is_reported(spec, field):
         ([prometheus()], {"cooldownPeriod": "5m"}, "spec.cooldownPeriod"),
         ([prometheus()], {"fallback": {"failureThreshold": "x"}}, "spec.fallback.failureThreshold"),
         ([prometheus(), cron("0 8 * * *", "0 18 * * *", desiredReplicas="x")], {}, "spec.triggers[1].metadata.desiredReplicas"),
-        ([prometheus(threshold="")], {}, "spec.triggers[0].metadata.threshold: '' is not a number above 0, such as 5 or 0.5"),
+        ([prometheus(threshold="")], {}, "spec.triggers[0].metadata.threshold: it is missing, and KEDA requires it"),
         ([prometheus(threshold="0")], {}, "spec.triggers[0].metadata.threshold: '0' is not a number above 0"),
         ([prometheus(threshold="-5")], {}, "spec.triggers[0].metadata.threshold: '-5' is not a number above 0"),
         ([prometheus(threshold="500m")], {}, "spec.triggers[0].metadata.threshold: '500m' is not a number above 0"),

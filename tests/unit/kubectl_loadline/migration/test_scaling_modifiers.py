@@ -212,16 +212,27 @@ def test_a_threshold_beside_a_formula_is_any_number_because_it_is_not_used(thres
     assert remarked(trigger("a", threshold=threshold), **of) == []
 
 
-@pytest.mark.parametrize("threshold", ["", "abc", "500m"])
-def test_a_threshold_that_cannot_be_read_is_refused_beside_a_formula_too(threshold):
-    with pytest.raises(Unconvertible, match=f"threshold: '{threshold}' is not a number"):
-        converted(trigger("a", threshold=threshold), advanced=advanced("a"))
+@pytest.mark.parametrize(
+    ("threshold", "problem"),
+    [
+        ("", "it is missing, and KEDA requires it"),
+        ("abc", "'abc' is not a number, such as 5 or 0.5"),
+        ("500m", "'500m' is not a number, such as 5 or 0.5"),
+    ],
+)
+@pytest.mark.parametrize("formula", ["a", "a ? 1 : 2"])
+def test_a_threshold_that_cannot_be_read_is_refused_beside_a_formula_too(
+    threshold, problem, formula
+):
+    """Any number will do, so none above 0 is wanted."""
+    with pytest.raises(Unconvertible, match=f"threshold: {problem}"):
+        converted(trigger("a", threshold=threshold), advanced=advanced(formula))
 
 
 @pytest.mark.parametrize(
     ("modifiers", "message"),
     [
-        ({"target": ""}, f"{FIELD}.target: '' is not a number above 0, such as 5 or 0.5"),
+        ({"target": ""}, f"{FIELD}.target: it is missing, and KEDA requires it"),
         ({"target": "500m"}, f"{FIELD}.target: '500m' is not a number above 0"),
         ({"target": "0"}, f"{FIELD}.target: '0' is not a number above 0"),
         ({"activationTarget": "x"}, f"{FIELD}.activationTarget: 'x' is not a number"),
