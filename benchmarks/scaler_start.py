@@ -142,6 +142,7 @@ def _after_restart_of_apiserver(found: AdapterEnvironment, program: LoadlineProc
 
     elapse(2 * PERIOD_SECONDS)
     stopping, cpu_seconds = time.monotonic(), proc.cpu_seconds(program.process.pid)
+    logged = len(program.process.log())
     found.bench.cluster.restart_apiserver()
     ready, before, observed = time.monotonic(), reconciles(), _Requests(found)
     watched_seconds = None
@@ -150,9 +151,11 @@ def _after_restart_of_apiserver(found: AdapterEnvironment, program: LoadlineProc
         observed.observe()
         seconds = time.monotonic() - ready
         # The last line of each resource; it may be interrupted for one reason after the other.
-        copies = dict(COPY.findall(program.process.log()))
-        is_watching = not any(each.startswith("not") for each in copies.values())
-        watched_seconds = watched_seconds or (seconds if is_watching else None)
+        copies = dict(COPY.findall(program.process.log()[logged:]))
+        if not copies or any(each.startswith("not") for each in copies.values()):
+            watched_seconds = None
+        elif watched_seconds is None:
+            watched_seconds = seconds
         if watched_seconds and reconciles() >= before + found.count:
             break
     else:

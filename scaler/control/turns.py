@@ -1,13 +1,13 @@
-"""Whose turn it is while several namespaces have autoscalers that are due: the one that has had least of the time.
+"""Whose turn it is while several namespaces have autoscalers that are due: the one whose reconciles have computed least.
 
 Start-time fair queueing. While there is time for all, each has its turn when it is due. What a namespace has had while no
-other waited does not count, and neither does what it left to others.
+other waited does not count, and neither does what it left to others. After a long reconcile, no namespace waits for longer than a
+period because of it, however many there are.
 """
 
 import heapq
-from collections.abc import Iterator
 
-# Of each turn, beside its work, which is known only afterwards: meanwhile others have theirs.
+# Counted for each turn when it begins, because its work is known only at the end: so the others are next.
 TURN_SECONDS = 0.0001
 
 Due = tuple[float, str]
@@ -27,7 +27,8 @@ class _Namespace:
 class Turns:
     """Knows the namespaces that have something due, or have had more than another one that has."""
 
-    def __init__(self) -> None:
+    def __init__(self, period_seconds: float) -> None:
+        self._period_seconds = period_seconds
         self._namespaces: dict[str, _Namespace] = {}
         # Each once, with what it has had, or less. The first one is next.
         self._order: list[tuple[float, str]] = []
@@ -37,19 +38,16 @@ class Turns:
     def __len__(self) -> int:
         return len(self._namespaces)
 
-    @property
-    def waiting(self) -> Iterator[Due]:
-        """All that were added and had no turn."""
-        for each in self._namespaces.values():
-            yield from each.due
-
     def add(self, due: Due) -> None:
         """It is due: its turn comes."""
         heapq.heappush(self._of(due[1]).due, due)
 
     def worked(self, key: str, seconds: float) -> None:
         """The work for this key has occupied the event loop."""
-        self._of(key).had_seconds += seconds
+        found = self._of(key)
+        # While it waits, each of the others has as much as it has had before them.
+        most_seconds = self._least_seconds + self._period_seconds / len(self._namespaces)
+        found.had_seconds = max(found.had_seconds, min(found.had_seconds + seconds, most_seconds))
 
     def next(self) -> Due | None:
         """The one whose turn it is, once."""

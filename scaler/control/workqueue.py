@@ -25,7 +25,7 @@ FORWARD_SECONDS_MIN = 1.0
 PAUSE_PERIODS_MIN = 0.05
 
 # How much of the time the work for one autoscaler may take, on average: while it is done, all others wait.
-# Of a namespace, it may take what others leave, or an equal part: see `scaler.control.turns`.
+# A namespace may take what others leave, or an equal share: see `scaler.control.turns`.
 WORK_SHARE_MAX = 0.05
 
 # Due times in the heap for each key.
@@ -79,7 +79,7 @@ class WorkQueue:
         # Due times that have changed since stay in it until they are reached.
         self._heap: list[tuple[float, str]] = []
         # Those that have been reached.
-        self._turns = Turns()
+        self._turns = Turns(period_seconds)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -233,17 +233,10 @@ class WorkQueue:
 
     @property
     def next_due_seconds(self) -> float | None:
-        """The earliest due time; None when the queue is empty."""
+        """The earliest due time after `get` has returned None; None when the queue is empty."""
         while self._heap and not self._is_due(*self._heap[0]):
             heapq.heappop(self._heap)
-        found = [
-            due_seconds
-            for due_seconds, key in self._turns.waiting
-            if self._is_due(due_seconds, key)
-        ]
-        if self._heap:
-            found.append(self._heap[0][0])
-        return min(found, default=None)
+        return self._heap[0][0] if self._heap else None
 
     def remove(self, includes: Callable[[str], bool]) -> None:
         """Remove these keys; one that is being processed is not due again. Another replica reconciles them."""

@@ -76,9 +76,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         since = at - 2 * period - 5 - self._lag_seconds(at)
         for fault in sorted(self.faults, key=lambda each: -each.at):
             silent = SILENT_WATCH_SECONDS if fault.how == "hang" else BACKOFF_SECONDS
-            if any(each.at <= at for each in self.journal.restores):
-                silent += BACKOFF_SECONDS  # The watch starts from a version that is lost, and a LIST follows it.
             over = fault.at + fault.seconds + silent
+            if any(fault.at - BACKOFF_SECONDS <= each.at <= over for each in self.journal.restores):
+                over += BACKOFF_SECONDS  # The watch starts from a version that is lost, and a LIST follows it.
             if fault.kind in DELAYING_NEWS and fault.at <= at and over >= since:
                 since = min(since, fault.at - 2 * period - 5)
         return since
