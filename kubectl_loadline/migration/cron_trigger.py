@@ -115,8 +115,8 @@ def schedules(
 def _remark_duration(kept_seconds: int, remarks: Remarks) -> None:
     remarks.add_common(
         "spec.triggers",
-        f"a schedule of a cron trigger lasts until {kept_seconds} s after its end, because the HPA of KEDA keeps the replicas for so long "
-        "(scale-down stabilization)",
+        f"a schedule ends {kept_seconds} s after its cron trigger, because in KEDA the replicas are kept for that long "
+        "(scale-down stabilization, or the cooldown if that is shorter)",
     )
 
 

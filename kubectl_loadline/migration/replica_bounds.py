@@ -43,7 +43,9 @@ def replica_bounds(
     elif least == 0:
         _remark_zero(remarks)
     else:
-        remarks.add_common("spec.minReplicaCount", f"{kept}{_STAYS_AT_ZERO}, while KEDA scales it up")
+        remarks.add_common(
+            "spec.minReplicaCount", f"{kept}{_STAYS_AT_ZERO}, while KEDA scales it up"
+        )
     if not goes_to_zero:
         for metric in metrics:
             metric.pop("activationValue", None)

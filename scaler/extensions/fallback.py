@@ -85,6 +85,8 @@ class Fallback(Extension[bool, Records]):
             fallback = each.metric.fallback
             if fallback is None:
                 continue
+            if draft.turn.current_replicas == 0 and each.metric.of_target is None:
+                continue  # There are no pods, so it has not failed.
             name, source = each.metric.name, source_of(each.metric)
             before = known.get(name)
             if before is None or before.source not in ("", source):

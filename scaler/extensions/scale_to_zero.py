@@ -2,8 +2,8 @@
 
 A metric is active above its activation value, as a scaler of KEDA is (`activationThreshold`). The target goes to
 zero once no metric has been active for the cooldown, and leaves zero as soon as one is. Between the two it is scaled by
-all of its metrics with at least one replica, as KEDA's HPA does, which does not decide at zero. While another minimum than that of the spec applies,
-the target is active, as it is for a cron trigger of KEDA.
+all of its metrics with at least one replica, as by the HPA of KEDA, which decides nothing at zero. While another minimum
+than that of the spec applies, the target is active, as it is for a cron trigger of KEDA.
 """
 
 from collections.abc import Sequence
@@ -209,6 +209,8 @@ class ScaleToZero(Extension[ZeroRules, Inactive]):
             )
         if step.unknown and step.floor:
             return "It does not go to zero, because a metric that failed may be above its activation value."
+        if step.unknown:
+            return "It stays at zero: no metric is known to be above its activation value, and one has failed."
         since = step.inactive_since_unix_seconds or now_unix_seconds
         inactive = (
             f"No metric has been above its activation value for {now_unix_seconds - since:.0f} s"

@@ -93,7 +93,7 @@ def test_what_applies_to_many_objects_alike_is_said_once(tmp_path, capsys, main)
     ]
     assert main(["migrate", written(tmp_path, *objects)]) == 0
     error = capsys.readouterr().err
-    for sentence in ("a target that is at 0 is disabled", "300 s after its end"):
+    for sentence in ("a target that is at 0 is disabled", "300 s after its cron trigger"):
         [line] = [each for each in error.splitlines() if sentence in each]
         assert line.endswith(".")
         assert "ScaledObject shop/worker-0, ScaledObject shop/worker-1, " in line

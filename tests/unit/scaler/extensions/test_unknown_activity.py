@@ -11,6 +11,7 @@ from scaler.algorithm.restart import shifted
 from scaler.algorithm.settle import settle
 from scaler.algorithm.why import explain
 from scaler.api.autoscaler import Behavior
+from scaler.api.extension_spec import FallbackType, MetricFallback
 from scaler.extensions import EXTENSIONS
 from scaler.extensions.scale_to_zero import Paused
 from tests.unit.scaler.extensions.scaled_to_zero import (
@@ -23,6 +24,7 @@ from tests.unit.scaler.extensions.scaled_to_zero import (
     inactive,
     of_queue,
     queue,
+    scaled,
 )
 from tests.unit.scaler.objects import (
     NOW,
@@ -171,3 +173,23 @@ def test_without_the_fields_a_metric_of_pods_fails_at_zero_as_by_an_hpa():
     of = spec(external(average("10")), resource(utilization(50)), min_replicas=0, behavior=FREE)
     found = desired(of, queue(0), NO_CPU, memory=AT_ZERO, replicas=0)
     assert [each.reason for each in found.events] == ["FailedGetResourceMetric"]
+
+
+@pytest.mark.parametrize("activation", [None, "1P"])
+@pytest.mark.parametrize("of_each_pod", [resource(utilization(50)), of_pods(average("10"))])
+def test_a_fallback_of_a_metric_of_pods_starts_nothing_at_zero_where_there_are_none(
+    of_each_pod, activation
+):
+    fallback = MetricFallback(type=FallbackType.REPLICAS, failure_duration_seconds=60, replicas=6)
+    metric = named(of_each_pod, "pods", fallback=fallback, activation_value=activation)
+    readings = [(queue(0), MetricFailed("no metrics returned"))] * 12
+    assert scaled(of_queue(QUEUE, metric), readings) == [0] * 12
+    assert scaled(of_queue(QUEUE, metric), [(queue(42), readings[0][1])] * 3)[0] > 0
+
+
+def test_at_zero_it_is_said_that_a_metric_has_failed_which_starts_nothing():
+    of = of_queue(QUEUE, named(external(average("10")), "other"))
+    decision = desired(of, queue(0), DOWN, memory=AT_ZERO, replicas=0)
+    assert "It stays at zero: no metric is known to be above its activation value" in explain(
+        decision.derivation, EXTENSIONS
+    )
