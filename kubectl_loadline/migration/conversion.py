@@ -61,9 +61,7 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     fix: str | None = None
     is_omission: bool = False  # something that scales the original is missing in the LoadAutoscaler
-    is_common: bool = (
-        False  # it applies to many objects alike, so that it is said once for all of them
-    )
+    is_common: bool = False  # it applies to many objects alike: it is said once for all of them
 
 
 class Converted(msgspec.Struct, frozen=True, kw_only=True):
