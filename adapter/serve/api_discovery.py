@@ -103,24 +103,25 @@ class ResourceDocuments:
         if group == custom_metrics.GROUP:
             return await self._fresh(
                 group,
-                catalog.custom_entries(),
+                catalog.custom_entries,
                 lambda entries: resource_lists.custom_resources(entries, version),
             )
         if group == external_metrics.GROUP:
             return await self._fresh(
-                group, catalog.external_metrics(), resource_lists.external_resources
+                group, catalog.external_metrics, resource_lists.external_resources
             )
         return in_pieces(_encode(resource_lists.usage_resources()))
 
     async def _fresh(
         self,
         group: str,
-        listed: Sequence[T],
+        current: Callable[[], Sequence[T]],
         make: Callable[[Sequence[T]], discovery.APIResourceList],
     ) -> JSONPieces:
         """The head depends on the version, and the rest is shared by all versions and requests."""
         async with self._encoding:
-            # The catalog makes a new list for every change, and never modifies one.
+            # The catalog makes a new list for every change, and never modifies one. It may have changed while this request waited.
+            listed = current()
             held = self._encoded.get(group)
             if held is None or held[0] is not listed:
                 held = self._encoded[group] = (listed, await _slices(listed, make))

@@ -78,3 +78,17 @@ async def test_a_changed_catalog_is_encoded_again():
     after = await document(documents, active(SLICE + 1), CUSTOM, "v1beta1")
     assert f"metric_{SLICE}".encode() not in before
     assert f"metric_{SLICE}".encode() in after
+
+
+async def test_a_request_that_waits_for_another_one_is_answered_with_the_newest_list():
+    documents, changing = ResourceDocuments(), active(0)
+    lists = [active(count).catalog.custom_entries() for count in (3 * SLICE, 1)]
+    changing.catalog.custom_entries = lambda: lists[0]
+    first, second = (
+        asyncio.create_task(document(documents, changing, CUSTOM, "v1beta1")) for _ in range(2)
+    )
+    for _ in range(2):
+        await asyncio.sleep(0)
+    del lists[0]
+    assert f"metric_{SLICE}".encode() in await first
+    assert f"metric_{SLICE}".encode() not in await second
