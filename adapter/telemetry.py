@@ -171,7 +171,7 @@ def forget_rules() -> None:
 
 
 def count_left_out(metric: str, objects: int) -> None:
-    """Count objects that were left out. Everyone whose pods are scraped chooses names of metrics, so only the first ones are labels."""
+    """Count objects that were left out. Anyone whose pods are scraped chooses names of metrics, so only the first ones are labels."""
     if metric not in _left_out_metrics:
         if len(_left_out_metrics) < LEFT_OUT_METRICS_MAX:
             _left_out_metrics.add(metric)

@@ -10,7 +10,7 @@ import msgspec
 
 from adapter.model import DiscoveryRule, ListedRule, Rule, Series
 from adapter.promql.metric_query import QueryNotBuilt
-from adapter.promql.naming import series_metric
+from adapter.promql.naming import NAME_LENGTH_MAX, series_metric
 from adapter.promql.regex import pattern
 from adapter.promql.selectors import selectors
 
@@ -19,8 +19,6 @@ SIMILAR_MAX: Final = 5
 SIMILARITY_MIN: Final = 0.6
 COMPARED_MAX: Final = 50
 """Names that are compared in full: `difflib` takes half a second for 20,000."""
-NAME_LENGTH_MAX: Final = 256
-"""Of a metric that is compared with others."""
 
 # What rules usually remove from a name (the default rules of the prometheus-community chart among them).
 _SUFFIXES: Final = ("", "_total", "_seconds_total", "_count", "_sum", "_bucket")

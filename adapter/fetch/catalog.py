@@ -320,7 +320,7 @@ def _about_collisions(collisions: Mapping[str, tuple[str, str]], metrics: Sequen
     ]
     return (
         f"several series have the name of one metric, and each of these {len(metrics)} metrics is made of one of them: "
-        f"{some([*shown, *metrics[len(shown) :]])}. Everyone whose pods are scraped can add such series: restrict `seriesQuery` with "
+        f"{some([*shown, *metrics[len(shown) :]])}. Anyone whose pods are scraped can add such series: restrict `seriesQuery` with "
         "matchers, or give the metrics names of their own with `name.as`"
     )
 

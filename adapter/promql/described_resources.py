@@ -1,6 +1,6 @@
 """The resources that a series describes: those whose objects its labels name, up to a limit.
 
-prometheus-adapter has no limit. Everyone whose pods are scraped chooses the labels of series.
+prometheus-adapter has no limit. Anyone whose pods are scraped chooses the labels of series.
 """
 
 from typing import Final

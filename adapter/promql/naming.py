@@ -22,6 +22,9 @@ from adapter.templates import Record, compiled
 TEMPLATE_FIELDS: Final = ("Group", "Resource")
 """The template fields of `resources.template`."""
 
+NAME_LENGTH_MAX: Final = 256
+"""Characters of a name of series or metrics; longer ones are neither offered nor compared with others."""
+
 _GROUP_TO_LABEL: Final = str.maketrans(".-", "__")
 
 

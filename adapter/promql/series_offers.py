@@ -5,8 +5,8 @@ pkg/external-provider/external_series_registry.go: of two rules that offer the s
 A faulty rule does not affect the others: its problem is reported under its path.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -22,8 +22,10 @@ from adapter.model import (
     Series,
     UnknownResource,
 )
-from adapter.promql.described_resources import RESOURCES_MAX, DescribedResources
-from adapter.promql.naming import ResourceConverter, series_metric
+from adapter.promql.described_resources import RESOURCES_MAX
+from adapter.promql.naming import NAME_LENGTH_MAX
+from adapter.promql.rule_series import RuleSeries
+from adapter.promql.shares import places, shares
 from adapter.promql.sorting import sorted_in_slices
 from wire.api.wording import some
 
@@ -31,11 +33,14 @@ SeriesKey = tuple[BackendRef, str]
 """A backend and a series query: rules that share both share one listing."""
 
 ENTRIES_MAX: Final = 200_000
-"""Discovered metrics of all rules; one of three resources counts three times. They take about 25 MiB, and as much as a document."""
+"""Places for the discovered metrics of all rules. A metric takes one for each resource, and for each 64 characters of its name.
 
-# A template inserts the name into the query as it is, with quotes or without: others could be a part of an expression. Prometheus 3
-# accepts any text as a name, and everyone whose pods are scraped chooses names.
-_SAFE_NAME: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:.]*")
+Full of different names with 64 characters, the table takes about 60 MiB, its discovery document 30 MiB, and counting the places of the
+next table 80 MiB.
+"""
+
+SHOWN_LENGTH: Final = 64
+"""Characters of a long name in the log."""
 
 
 class Offers(msgspec.Struct, frozen=True):
@@ -58,41 +63,34 @@ def offers(
 ) -> Offers:
     """The table of metrics; a rule whose series are not in `known` offers nothing yet.
 
-    If there are more than `entries_max` discovered ones, all metrics describe fewer resources, before the first metric is left out.
+    If all rules need more than `entries_max` places, those that need more than their share offer metrics of fewer resources, and then
+    fewer metrics.
     """
-    resources_max = RESOURCES_MAX
-    while resources_max > 1:
-        try:
-            return _offers(rules, known, _Table(mapping, entries_max, resources_max))
-        except _Full:
-            resources_max //= 2
-    return _offers(rules, known, _Table(mapping, entries_max, resources_max))
-
-
-def _offers(
-    rules: Sequence[Rule], known: Mapping[SeriesKey, Sequence[Series]], table: "_Table"
-) -> Offers:
+    discovered = {
+        rule.path: RuleSeries(rule, series, mapping)
+        for rule in rules
+        if isinstance(rule, DiscoveryRule)
+        and (series := known.get((rule.backend, rule.series_query))) is not None
+    }
+    counts = [each.places for each in discovered.values()]
+    for each, share in zip(discovered.values(), shares(counts, entries_max), strict=True):
+        if share < each.places:
+            each.limit(share)
+    table = _Table(mapping, entries_max)
     for rule in rules:
         if isinstance(rule, NamedRule):
             table.add_named(rule)
-        elif (series := known.get((rule.backend, rule.series_query))) is not None:
-            table.add_discovered(rule, series)
+        elif rule.path in discovered:
+            table.add_discovered(discovered[rule.path])
     return table.finished()
-
-
-class _Full(Exception):
-    """There are too many entries; fewer resources may leave a place for each metric."""
 
 
 class _Table:
     """The offers so far. Rules are added in the order of the file: later ones win."""
 
-    def __init__(self, mapping: ResourceMapping, entries_max: int, resources_max: int) -> None:
-        """`resources_max`: of a series. If it is 1, what is too much is left out; else `_Full` is raised."""
+    def __init__(self, mapping: ResourceMapping, entries_max: int) -> None:
         self._mapping = mapping
         self._entries_max = entries_max
-        self._resources_max = resources_max
-        self._discovered = 0
         self._custom: dict[MetricEntry, Offer] = {}
         self._external: dict[str, Offer] = {}
         self._problems: dict[str, list[str]] = {}
@@ -114,40 +112,38 @@ class _Table:
             return
         self._offer_custom(MetricEntry(resource, namespaced, rule.name), Offer(rule))
 
-    def add_discovered(self, rule: DiscoveryRule, series: Sequence[Series]) -> None:
+    def add_discovered(self, found: RuleSeries) -> None:
         """The metrics of the series that the rule's seriesQuery selects."""
-        converter = ResourceConverter(rule.resources, self._mapping)
-        for label, resource in converter.unknown:
+        rule = found.rule
+        for label, resource in found.unknown:
             self._problem(
                 rule,
                 f"`resources.overrides.{label}`: the cluster serves no resource {resource}; the label is left out",
             )
-        described = DescribedResources(rule.resources, converter, resources_max=self._resources_max)
         unmapped: set[str] = set()
-        unsafe: set[str] = set()
         shortened: set[str] = set()
         left_out: set[str] = set()
-        for each, name in _named_series(rule, series):
-            if not _SAFE_NAME.fullmatch(each.name):
-                unsafe.add(each.name)
-                continue
+        left = found.places_max
+        for each, name in found.named():
             offer = Offer(rule, each.name)
-            if rule.external:
-                if not self._offer_discovered(name, offer):
-                    left_out.add(each.name)
-                continue
-            found = described.of(each.labels)
-            for resource, namespaced in found.resources:
-                if not self._offer_discovered(MetricEntry(resource, namespaced, name), offer):
-                    left_out.add(each.name)
-            if found.is_shortened:
-                shortened.add(each.name)
-            if not found.resources:
-                unmapped.add(each.name)
+            for key in found.keys(each, name):
+                if not self._has_place(key, rule):
+                    if left < places(name):
+                        left_out.add(each.name)
+                        continue
+                    left -= places(name)
+                self._offer(key, offer)
+            if not rule.external:
+                described = found.described.of(each.labels)
+                if described.is_shortened:
+                    shortened.add(each.name)
+                if not described.resources:
+                    unmapped.add(each.name)
         for names, about in (
-            (unsafe, _about_unsafe),
+            (found.long, _about_long),
+            (found.unsafe, _about_unsafe),
             (unmapped, _about_unmapped),
-            (shortened, self._about_shortened),
+            (shortened, partial(self._about_shortened, found.resources_max)),
             (left_out, self._about_left_out),
         ):
             if names:
@@ -164,20 +160,16 @@ class _Table:
             self._custom, self._external, self._problems, overlaps, collisions=self._collisions
         )
 
-    def _offer_discovered(self, key: MetricEntry | str, offer: Offer) -> bool:
-        """Whether there is a place for it. Metrics that are named in the configuration need none."""
-        is_known = key in self._external if isinstance(key, str) else key in self._custom
-        if not is_known:
-            if self._discovered >= self._entries_max:
-                if self._resources_max > 1:
-                    raise _Full
-                return False
-            self._discovered += 1
+    def _has_place(self, key: MetricEntry | str, rule: Rule) -> bool:
+        """Whether another series of the rule has offered the metric."""
+        former = self._external.get(key) if isinstance(key, str) else self._custom.get(key)
+        return former is not None and former.rule is rule
+
+    def _offer(self, key: MetricEntry | str, offer: Offer) -> None:
         if isinstance(key, str):
             self._offer_external(key, offer)
         else:
             self._offer_custom(key, offer)
-        return True
 
     def _offer_custom(self, entry: MetricEntry, offer: Offer) -> None:
         former = self._custom.get(entry)
@@ -209,30 +201,30 @@ class _Table:
             of_rule[metric] = (served.series, other.series)
         return takes_over
 
-    def _about_shortened(self, names: Sequence[str]) -> str:
-        is_full = self._resources_max < RESOURCES_MAX
-        why = f", and all rules would offer more than {self._entries_max} in all" if is_full else ""
+    def _about_shortened(self, resources_max: int, names: Sequence[str]) -> str:
+        why = f", and {self._about_share()}" if resources_max < RESOURCES_MAX else ""
         return (
-            f"{len(names)} series have labels of more than {self._resources_max} resources{why}. Only the metrics of so many resources "
+            f"{len(names)} series have labels of more than {resources_max} resources{why}. Only the metrics of so many resources "
             f"are offered, those of `resources.overrides` first: {some(names)}. Map the labels that you need under "
             "`resources.overrides`, in place of `resources.template`, or restrict `seriesQuery` with matchers"
         )
 
     def _about_left_out(self, names: Sequence[str]) -> str:
         return (
-            f"all rules would offer more than {self._entries_max} metrics, so {len(names)} series cannot be requested, or not for each "
-            f"resource: {some(names)}. Restrict `seriesQuery` with matchers, here or in the rules before"
+            f"{self._about_share()}, so {len(names)} series cannot be requested, or not for each resource: {some(names)}. Restrict "
+            "`seriesQuery` with matchers"
         )
+
+    def _about_share(self) -> str:
+        return f"all rules would offer more than {self._entries_max} metrics, this one more than its share"
 
     def _problem(self, rule: Rule, sentence: str) -> None:
         self._problems.setdefault(rule.path, []).append(sentence)
 
 
-def _named_series(rule: DiscoveryRule, series: Sequence[Series]) -> Iterator[tuple[Series, str]]:
-    """The series that pass the rule's filters, with their metric names."""
-    for each in series:
-        if (name := series_metric(rule, each.name)) is not None:
-            yield each, name
+def _about_long(names: Sequence[str]) -> str:
+    shown = [f"{each[:SHOWN_LENGTH]}..." for each in names]
+    return f"{len(names)} series have names of more than {NAME_LENGTH_MAX} characters, so they cannot be requested: {some(shown)}"
 
 
 def _about_unsafe(names: Sequence[str]) -> str:

@@ -4,12 +4,12 @@ import pytest
 
 from adapter.config import parse
 from adapter.diagnosis.near_misses import (
-    NAME_LENGTH_MAX,
     SIMILAR_MAX,
     likely_series_names,
     similar,
     sources,
 )
+from adapter.promql.naming import NAME_LENGTH_MAX
 
 RULES = parse(
     r"""

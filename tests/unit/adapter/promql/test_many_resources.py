@@ -5,6 +5,7 @@ import pytest
 from adapter.config import parse
 from adapter.model import BackendRef, Series
 from adapter.promql.described_resources import RESOURCES_MAX
+from adapter.promql.naming import NAME_LENGTH_MAX
 from adapter.promql.series_offers import ENTRIES_MAX, Offers, offers
 from tests.fakes.adapter import FakeMapping, Kind
 
@@ -82,17 +83,61 @@ def test_beyond_the_limit_of_the_table_each_series_describes_fewer_resources_and
     assert resources(found, "honest") == {"pods", "namespaces", "services", "nodes"}
     assert {each.metric for each in found.custom} == {"honest", *(each.name for each in hostile)}
     assert "more than 4 resources" in problems(found, "rules[0]")
-    assert "more than 60 in all" in problems(found, "rules[0]")
+    assert "more than 60 metrics" in problems(found, "rules[0]")
     assert "rules[1]" not in found.problems
 
 
-def test_more_metrics_than_the_table_can_hold_are_reported_for_the_rule_that_lacks_them():
-    hostile = [Series(f"hostile_{number}", frozenset({"pod"})) for number in range(100)]
+@pytest.mark.deviation("many-resources")
+def test_a_rule_with_more_metrics_than_its_share_lacks_them_and_others_lack_none():
+    hostile = [Series(f"hostile_{number:03d}", frozenset({"pod"})) for number in range(100)]
+    honest = [Series("honest", frozenset(OF_EVERYONE))]
+    for web, other in ((hostile, honest), (honest, hostile)):
+        found = table(60, web=web, other=other)
+        assert len(found.custom) == 60
+        assert resources(found, "honest") == {"pods", "namespaces", "services", "nodes"}
+        [(_, [problem])] = found.problems.items()
+        assert "44 series cannot be requested" in problem
+        assert "matchers" in problem
+
+
+@pytest.mark.parametrize("count", [21, 61])
+def test_the_metrics_of_a_rule_keep_their_resources_however_many_another_rule_has(count):
+    hostile = [Series(f"hostile_{number}", frozenset(OTHERS)) for number in range(count)]
     found = table(60, web=hostile, other=[Series("honest", frozenset(OF_EVERYONE))])
-    assert len(found.custom) == 60
-    assert "40 series" in problems(found, "rules[0]")
-    assert "1 series" in problems(found, "rules[1]")
-    assert "matchers" in problems(found, "rules[1]")
+    assert resources(found, "honest") == {"pods", "namespaces", "services", "nodes"}
+    assert found.problems.keys() == {"rules[0]"}
+
+
+def test_a_metric_counts_once_for_each_resource_however_many_labels_its_series_have():
+    same = [Series("mine", frozenset({*OF_EVERYONE, f"code_{number}"})) for number in range(100)]
+    found = table(8, web=same, other=[Series("honest", frozenset(OF_EVERYONE))])
+    assert len(found.custom) == 8
+    assert found.problems == {}
+
+
+def test_external_metrics_share_the_places_of_all_rules():
+    rules = RULES + "externalRules: [{seriesQuery: jobs, metricsQuery: <<.Series>>}]"
+    hostile = [Series(f"hostile_{number}") for number in range(100)]
+    found = table(60, rules, jobs=hostile, other=[Series("honest", frozenset(OF_EVERYONE))])
+    assert len(found.external) == 56
+    assert resources(found, "honest") == {"pods", "namespaces", "services", "nodes"}
+    assert "44 series" in problems(found, "externalRules[0]")
+
+
+def test_a_long_name_takes_the_place_of_several():
+    long = [Series(f"{number:03d}".rjust(256, "a"), frozenset({"pod"})) for number in range(100)]
+    assert len(table(60, web=long).custom) == 15
+
+
+@pytest.mark.deviation("unsafe-names")
+def test_a_series_whose_name_is_too_long_is_not_offered_and_the_log_shows_its_beginning():
+    names = ["a" * NAME_LENGTH_MAX, "b" * (NAME_LENGTH_MAX + 1)]
+    found = table(web=[Series(each, frozenset({"pod"})) for each in names])
+    assert {each.metric for each in found.custom} == {names[0]}
+    [problem] = found.problems["rules[0]"]
+    assert problem.startswith("1 series have names of more than 256 characters")
+    assert "bbb..." in problem
+    assert len(problem) < 300
 
 
 def test_named_metrics_have_a_place_in_a_full_table():
