@@ -28,7 +28,7 @@ from adapter.model import (
     Series,
 )
 from adapter.ports import Prometheus, QueryFailed, SeriesIncomplete
-from adapter.promql.series_offers import Offers, SeriesKey, offers
+from adapter.promql.series_offers import Collisions, Offers, SeriesKey, offers
 from adapter.promql.sorting import sorted_in_slices
 from wire.api.wording import SHOWN_MAX, some
 from wire.process.backoff import Backoff, BackoffLimits
@@ -57,6 +57,8 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True):
     scopes: Sequence[tuple[GroupResource, bool]]
     """The resources of the entries, and whether these are namespaced."""
     names: Sequence[str]
+    collisions: Sequence[tuple[str, str]]
+    """What the log says of a rule (its path) whose metrics may now be made of another series."""
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +103,7 @@ class DiscoveredCatalog:
         }
         self._tried = asyncio.Event()
         self._logged: set[tuple[str, str]] = set()
-        self._collisions: Mapping[str, Mapping[str, tuple[str, str]]] = {}
+        self._offers = Offers({}, {}, {})
         self._building = asyncio.Lock()
         self._changes = self._built_changes = 0
         self._build_after_seconds = 0.0
@@ -157,6 +159,7 @@ class DiscoveredCatalog:
             entries=sorted_in_slices(found.custom),
             scopes=sorted({(each.resource, each.namespaced) for each in found.custom}),
             names=sorted_in_slices(found.external),
+            collisions=_new_collisions(found.collisions, self._offers.collisions),
         )
 
     def _use(self, table: _Table) -> None:
@@ -305,17 +308,27 @@ class DiscoveredCatalog:
         for path, problem in sorted(found - self._logged):
             log.warning("%s: %s", path, problem)
         self._logged = found
-        for path, collisions in self._offers.collisions.items():
-            before = self._collisions.get(path, {})
-            if appeared := sorted(collisions.keys() - before.keys()):
-                log.warning("%s: %s", path, _about_collisions(collisions, appeared))
-        self._collisions = self._offers.collisions
+        for path, collision in self._table.collisions:
+            log.warning("%s: %s", path, collision)
 
 
-def _about_collisions(collisions: Mapping[str, tuple[str, str]], metrics: Sequence[str]) -> str:
+def _new_collisions(
+    collisions: Mapping[str, Collisions], before: Mapping[str, Collisions]
+) -> list[tuple[str, str]]:
+    """By rule path, a sentence about the metrics that were not in `before`."""
+    found = []
+    for path, of_rule in collisions.items():
+        known = before.get(path, {})
+        appeared = sorted_in_slices(metric for metric in of_rule if metric not in known)
+        if appeared:
+            found.append((path, _about_collisions(of_rule, appeared)))
+    return found
+
+
+def _about_collisions(collisions: Collisions, metrics: Sequence[str]) -> str:
     shown = [
         f"{metric} ({served}, not {other})"
-        for metric in metrics[: SHOWN_MAX + 1]
+        for metric in metrics[:SHOWN_MAX]
         for served, other in [collisions[metric]]
     ]
     return (

@@ -42,6 +42,9 @@ next table 80 MiB.
 SHOWN_LENGTH: Final = 64
 """Characters of a long name in the log."""
 
+Collisions = Mapping[str, tuple[str, str]]
+"""Each metric with the series that it is made of and another one that it is not."""
+
 
 class Offers(msgspec.Struct, frozen=True):
     """What the rules offer and, by rule path, what is left out and which metrics are served by a later rule instead."""
@@ -50,8 +53,8 @@ class Offers(msgspec.Struct, frozen=True):
     external: Mapping[str, Offer]
     problems: Mapping[str, Sequence[str]]
     overlaps: Mapping[str, Sequence[str]] = {}
-    collisions: Mapping[str, Mapping[str, tuple[str, str]]] = {}
-    """By the path of the rule that serves it, each metric with the series that it is made of and another one that it is not."""
+    collisions: Mapping[str, Collisions] = {}
+    """By the path of the rule that serves the metrics."""
 
 
 def offers(
