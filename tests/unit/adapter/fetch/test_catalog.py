@@ -8,7 +8,6 @@ import pytest
 from prometheus_client import REGISTRY
 
 from adapter import telemetry
-from adapter.fetch import catalog as catalog_module
 from adapter.fetch.catalog import DiscoveredCatalog, Selection, Times
 from adapter.fetch.known_series import Listing
 from adapter.model import (
@@ -302,20 +301,11 @@ async def test_a_series_that_takes_the_place_of_another_one_is_logged_when_it_ap
     assert len(caplog.messages) == 2
 
 
-async def test_many_series_that_take_the_place_of_others_are_searched_in_a_thread_and_a_few_are_named(
-    running, caplog, monkeypatch
-):
+async def test_of_many_series_that_take_the_place_of_others_a_few_are_named(running, caplog):
     everything = rule(name_matches="^(.*?)(?:_seconds)?_total$", name_as="$1")
     prometheus = FakePrometheus(series={"requests": []})
     listing = running([everything], prometheus)
     await listing.catalog.tried()
-    threads, original = [], catalog_module._about_collisions
-
-    def observed(collisions, metrics):
-        threads.append(threading.current_thread())
-        return original(collisions, metrics)
-
-    monkeypatch.setattr(catalog_module, "_about_collisions", observed)
     prometheus.known_series["requests"] = [
         Series(f"{'a' * 200}_{number:04d}{suffix}", LABELS)
         for number in range(1_000)
@@ -326,8 +316,6 @@ async def test_many_series_that_take_the_place_of_others_are_searched_in_a_threa
     assert "each of these 1000 metrics" in message
     assert "and 995 more" in message
     assert len(message) < 4_000
-    assert threads
-    assert threading.main_thread() not in threads
 
 
 async def test_the_log_speaks_when_something_changes_and_only_then(running, caplog):
