@@ -32,10 +32,11 @@ COPY = re.compile(r'msg="(\S+) is (not kept up to date:|kept up to date again)')
 def run(options: Options, report: Report) -> Result:
     """Measure. Raises AssertionError if a target was scaled, or not every autoscaler is decided before the deadline."""
     count = options.autoscalers or AUTOSCALERS
-    with adapter_environment(count, SCRAPE_SECONDS, with_pods=True) as found:
+    started = adapter_environment(
+        count, SCRAPE_SECONDS, with_pods=True, autoscalers=LOAD_AUTOSCALER
+    )
+    with started as found:
         report(f"logs: {found.bench.directory}; {count} autoscalers")
-        found.bench.apply_crds()
-        found.bench.targets.replace_autoscalers(LOAD_AUTOSCALER)
         # Reading the series of all autoscalers each second would cost more than the start.
         connection = ("--adapter-connection=auto", "--stream-metrics=auto")
         flags = (*found.scaler_flags, *connection, "--autoscaler-metrics=false")

@@ -9,7 +9,7 @@ import msgspec
 
 from benchmarks.instruments import scrape
 from benchmarks.instruments.bench_cluster import BenchCluster, bench_cluster
-from benchmarks.instruments.bench_targets import GROUP, NAMESPACE, PLURAL, SCALER_ACCOUNT
+from benchmarks.instruments.bench_targets import GROUP, HPA, NAMESPACE, PLURAL, SCALER_ACCOUNT, Kind
 from benchmarks.instruments.metric_kinds import METRIC, SHARES, depth
 from testbed.direct_adapter import EXTERNAL, DirectAdapter, direct_adapter, token_flag
 from testbed.exporter import Exporter
@@ -70,11 +70,13 @@ class AdapterEnvironment(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def adapter_environment(
-    count: int, scrape_seconds: float, *, with_pods: bool = False
+    count: int, scrape_seconds: float, *, with_pods: bool = False, autoscalers: Kind = HPA
 ) -> Iterator[AdapterEnvironment]:
     """Start it, with `count` autoscalers on one External metric, each with a selector of its own."""
     with ExitStack() as stack:
-        bench = stack.enter_context(bench_cluster(count, with_pods=with_pods))
+        bench = stack.enter_context(
+            bench_cluster(count, with_pods=with_pods, autoscalers=autoscalers)
+        )
         bench.cluster.apply(*_permissions())
         exporter = stack.enter_context(Exporter())
         options = PrometheusOptions(scrape_interval_seconds=scrape_seconds)

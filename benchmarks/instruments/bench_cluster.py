@@ -9,8 +9,11 @@ import msgspec
 
 from benchmarks.instruments import metrics_api, scrape
 from benchmarks.instruments.bench_targets import (
+    HPA,
+    LOAD_AUTOSCALER,
     NAMESPACE,
     SCALER_ACCOUNT,
+    Kind,
     Targets,
     prerequisites,
 )
@@ -29,6 +32,10 @@ GAUGES = {
 """What is 1 while the scaler does what a flag asks for. Otherwise it would read metrics through kube-apiserver."""
 
 
+OF_LOAD_AUTOSCALERS = (CRD.name, "scalingcalendars.yaml")
+"""The CRDs that the scaler's chart installs for them."""
+
+
 class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
     """The running cluster."""
 
@@ -41,8 +48,7 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
 
     def apply_crds(self) -> None:
         """Those of LoadAutoscalers, as the scaler's chart installs them."""
-        for name in (CRD.name, "scalingcalendars.yaml"):
-            _apply_crds(self.cluster, name)
+        _apply_crds(self.cluster, *OF_LOAD_AUTOSCALERS)
 
     def start_scaler(self, *flags: str, repository: Path = REPOSITORY) -> LoadlineProcess:
         """Loadline's scaler for the autoscalers, as in a pod; `repository` may be another checkout.
@@ -74,6 +80,7 @@ def bench_cluster(
     *,
     kind: MetricKind = MetricKind.EXTERNAL,
     with_pods: bool = False,
+    autoscalers: Kind = HPA,
 ) -> Iterator[BenchCluster]:
     """Start it with `count` autoscalers on the metrics `metric_of(number)`; no controller runs yet.
 
@@ -95,7 +102,9 @@ def bench_cluster(
         cluster.apply_crd(msgspec.json.encode(definition).decode())
         cluster.apply(*others)
         _apply_crds(cluster, "scalingmemories.yaml")  # those of HPAs
-        targets = Targets(cluster, count, kind, spread=with_pods)
+        if autoscalers == LOAD_AUTOSCALER:
+            _apply_crds(cluster, *OF_LOAD_AUTOSCALERS)
+        targets = Targets(cluster, count, kind, spread=with_pods, autoscalers=autoscalers)
         targets.create(metric_of, with_pods=with_pods or kind.has_pods)
         yield BenchCluster(
             cluster=cluster,
@@ -107,6 +116,7 @@ def bench_cluster(
         )
 
 
-def _apply_crds(cluster: Cluster, file_name: str) -> None:
-    for text in CRD.with_name(file_name).read_text("utf-8").split("\n---\n"):
-        cluster.apply_crd(text)
+def _apply_crds(cluster: Cluster, *file_names: str) -> None:
+    for name in file_names:
+        for text in CRD.with_name(name).read_text("utf-8").split("\n---\n"):
+            cluster.apply_crd(text)

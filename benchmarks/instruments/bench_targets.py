@@ -56,19 +56,20 @@ class Targets:
         kind: MetricKind = MetricKind.EXTERNAL,
         *,
         spread: bool = False,
+        autoscalers: Kind = HPA,
     ) -> None:
         """`kind`: of the metrics of all autoscalers. `spread`: over namespaces, or else they are all in one."""
         self._spread = spread
         self._cluster = cluster
         self._kind = kind
         self._count = count
-        self.autoscalers = HPA
+        self.autoscalers = autoscalers
         self._metric_of: Callable[[int], str] = lambda _: METRIC
         self._port = int(cluster.api_url.rsplit(":", 1)[1])
         self.tls = cluster.administrator_tls
 
     def create(self, metric_of: Callable[[int], str], *, with_pods: bool) -> None:
-        """Create every target and its HPA on the metric `metric_of(number)`."""
+        """Create every target and its autoscaler on the metric `metric_of(number)`."""
         self._metric_of = metric_of
 
         async def create_namespace(client: KubeClient, number: int) -> None:
@@ -80,7 +81,7 @@ class Targets:
         async def create(client: KubeClient, number: int) -> None:
             namespace = self._namespace_of(number)
             await client.create(TARGET.path(namespace), _text(_target(number)))
-            await client.create(HPA.path(namespace), self._autoscaler(number))
+            await client.create(self.autoscalers.path(namespace), self._autoscaler(number))
             pods = f"/api/v1/namespaces/{namespace}/pods"
             for name in pod_names(number) if with_pods else ():
                 await client.create(pods, _text(_pod(number, name)))
@@ -109,12 +110,18 @@ class Targets:
 
     def reset(self) -> None:
         """Set every target to one replica."""
-        one = _text({"spec": {"replicas": 1}})
+        self._scale(lambda _: 1)
 
-        async def reset(client: KubeClient, number: int) -> None:
-            await client.patch(f"{TARGET.path(self._namespace_of(number))}/web-{number}", one)
+    def scale(self) -> None:
+        """Set every target to the replicas for its metric's value."""
+        self._scale(replicas)
 
-        asyncio.run(self._for_each(reset))
+    def _scale(self, replicas_of: Callable[[int], int]) -> None:
+        async def scale(client: KubeClient, number: int) -> None:
+            patch = _text({"spec": {"replicas": replicas_of(number)}})
+            await client.patch(f"{TARGET.path(self._namespace_of(number))}/web-{number}", patch)
+
+        asyncio.run(self._for_each(scale))
 
     async def _for_each(self, act: Callable[[KubeClient, int], Awaitable[None]]) -> None:
         # kubectl would send one request after the other, and throttle itself.
