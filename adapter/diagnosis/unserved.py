@@ -121,7 +121,7 @@ def _not_mapped(
             step="rule",
             reason="LabelNotMapped",
             message=f"{rule.path} makes {metric} from {series.name} and reads {resource} from its label {label!r}, "
-            "but does not offer it for them, because the series has too many labels of resources, there are too many metrics, "
+            "but does not offer it for them, because the rule has too many metrics, "
             "or its name could change the query: the log of the adapter says which",
             fix=f"Map the label {label!r} under {rule.path}.resources.overrides, or do what the log says.{instead}",
         )

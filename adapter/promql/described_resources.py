@@ -1,4 +1,4 @@
-"""The resources that a series describes: those whose objects its labels name, up to a limit.
+"""The resources that a series describes: those whose objects its labels name, or only some of them if there are too many metrics.
 
 prometheus-adapter has no limit. Anyone whose pods are scraped chooses the labels of series.
 """
@@ -9,9 +9,6 @@ import msgspec
 
 from adapter.model import NAMESPACES, NODES, PODS, GroupResource, ResourceLabels
 from adapter.promql.naming import ResourceConverter
-
-RESOURCES_MAX: Final = 16
-"""Resources that a series describes. Those of applications and of kube-state-metrics describe fewer than ten."""
 
 _FIRST: Final = (PODS, NAMESPACES, GroupResource("services"), NODES)
 """What most metrics describe: these resources are kept before others."""
@@ -28,13 +25,14 @@ class DescribedResources:
     """Those of the series of one rule. Most of its series have the labels of others, so results are kept."""
 
     def __init__(
-        self, labels: ResourceLabels, converter: ResourceConverter, *, resources_max: int
+        self, labels: ResourceLabels, converter: ResourceConverter, *, resources_max: int | None
     ) -> None:
-        """`resources_max`: of a series. Those of overrides count, but are never left out: the configuration names them."""
+        """`resources_max`: of a series, None for all. Those of overrides count, but are never left out: the configuration names them."""
         self._overridden = {label for label, _ in labels.overrides}
         self._converter = converter
         self._resources_max = resources_max
         self._known: dict[frozenset[str], Described] = {}
+        self._listed: dict[GroupResource, tuple[GroupResource, bool]] = {}
 
     def of(self, labels: frozenset[str]) -> Described:
         """The resources of a series with these labels."""
@@ -50,11 +48,15 @@ class DescribedResources:
                 (overridden if label in self._overridden else others)[resource] = None
         rest = [each for each in others if each not in overridden]
         rest.sort(key=lambda each: _FIRST.index(each) if each in _FIRST else len(_FIRST))
-        places = max(0, self._resources_max - len(overridden))
+        kept = rest
+        if self._resources_max is not None:
+            kept = rest[: max(0, self._resources_max - len(overridden))]
         return Described(
-            resources=tuple(
-                (each, self._converter.is_listed_as_namespaced(each))
-                for each in (*overridden, *rest[:places])
-            ),
-            is_shortened=len(rest) > places,
+            resources=tuple(map(self._as_listed, (*overridden, *kept))),
+            is_shortened=len(kept) < len(rest),
         )
+
+    def _as_listed(self, resource: GroupResource) -> tuple[GroupResource, bool]:
+        if resource not in self._listed:
+            self._listed[resource] = (resource, self._converter.is_listed_as_namespaced(resource))
+        return self._listed[resource]

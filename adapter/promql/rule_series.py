@@ -7,13 +7,16 @@ from itertools import chain
 from typing import Final
 
 from adapter.model import DiscoveryRule, MetricEntry, ResourceMapping, Series
-from adapter.promql.described_resources import RESOURCES_MAX, DescribedResources
+from adapter.promql.described_resources import DescribedResources
 from adapter.promql.naming import NAME_LENGTH_MAX, ResourceConverter, series_metric
 from adapter.promql.shares import places
 
 # A template inserts the name into the query as it is, with quotes or without: others could be a part of an expression. Prometheus 3
 # accepts any text as a name, and anyone whose pods are scraped chooses names.
 _SAFE_NAME: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:.]*")
+
+RESOURCES_MAX: Final = 16
+"""Resources that a series describes, if those of a rule would take too many places. Most series describe fewer than ten."""
 
 
 class RuleSeries:
@@ -30,8 +33,9 @@ class RuleSeries:
         self.long: set[str] = set()
         self.unsafe: set[str] = set()
         """Names of series that are too long, or could change the query."""
-        self.resources_max = RESOURCES_MAX
-        self.described = self._shortened(RESOURCES_MAX)
+        self.resources_max: int | None = None
+        """Of a series; None for all."""
+        self.described = self._shortened(None)
         self.places = self.places_max = _needed(self._label_sets(), self.described, rule)
         """What all metrics take, and what they may take."""
 
@@ -40,8 +44,10 @@ class RuleSeries:
         self.places_max = places_max
         label_sets = self._label_sets()
         needed = self.places
-        while needed > places_max and self.resources_max > 1 and not self.rule.external:
-            self.resources_max //= 2
+        resources_max = 2 * RESOURCES_MAX
+        while needed > places_max and resources_max > 1 and not self.rule.external:
+            resources_max //= 2
+            self.resources_max = resources_max
             self.described = self._shortened(self.resources_max)
             needed = _needed(label_sets, self.described, self.rule)
 
@@ -65,7 +71,7 @@ class RuleSeries:
         for resource, namespaced in self.described.of(series.labels).resources:
             yield MetricEntry(resource, namespaced, metric)
 
-    def _shortened(self, resources_max: int) -> DescribedResources:
+    def _shortened(self, resources_max: int | None) -> DescribedResources:
         return DescribedResources(self.rule.resources, self._converter, resources_max=resources_max)
 
     def _label_sets(self) -> Mapping[str, AbstractSet[frozenset[str]]]:

@@ -22,7 +22,6 @@ from adapter.model import (
     Series,
     UnknownResource,
 )
-from adapter.promql.described_resources import RESOURCES_MAX
 from adapter.promql.naming import NAME_LENGTH_MAX
 from adapter.promql.rule_series import RuleSeries
 from adapter.promql.shares import places, shares
@@ -204,12 +203,11 @@ class _Table:
             of_rule[metric] = (served.series, other.series)
         return takes_over
 
-    def _about_shortened(self, resources_max: int, names: Sequence[str]) -> str:
-        why = f", and {self._about_share()}" if resources_max < RESOURCES_MAX else ""
+    def _about_shortened(self, resources_max: int | None, names: Sequence[str]) -> str:
         return (
-            f"{len(names)} series have labels of more than {resources_max} resources{why}. Only the metrics of so many resources "
-            f"are offered, those of `resources.overrides` first: {some(names)}. Map the labels that you need under "
-            "`resources.overrides`, in place of `resources.template`, or restrict `seriesQuery` with matchers"
+            f"{self._about_share()}, so {len(names)} series are metrics of {resources_max} resources, and not of all that their labels "
+            f"name: {some(names)}. Map the labels that you need under `resources.overrides`, in place of `resources.template`, or "
+            "restrict `seriesQuery` with matchers"
         )
 
     def _about_left_out(self, names: Sequence[str]) -> str:

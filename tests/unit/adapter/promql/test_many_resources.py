@@ -4,8 +4,8 @@ import pytest
 
 from adapter.config import parse
 from adapter.model import BackendRef, Series
-from adapter.promql.described_resources import RESOURCES_MAX
 from adapter.promql.naming import NAME_LENGTH_MAX
+from adapter.promql.rule_series import RESOURCES_MAX
 from adapter.promql.series_offers import ENTRIES_MAX, Offers, offers
 from tests.fakes.adapter import FakeMapping, Kind
 
@@ -37,9 +37,17 @@ def problems(found: Offers, rule: str) -> str:
     return "; ".join(found.problems.get(rule, ()))
 
 
+def test_a_series_makes_metrics_of_all_resources_that_its_labels_name_while_there_is_a_place():
+    labels = frozenset({*OF_EVERYONE, *OTHERS})
+    found = table(web=[Series("many", labels)])
+    assert resources(found, "many") == {f"{each}s" for each in labels}
+    assert found.problems == {}
+
+
 @pytest.mark.deviation("many-resources")
-def test_a_series_makes_metrics_of_a_limited_number_of_resources():
-    found = table(web=[Series("hostile", frozenset({*OF_EVERYONE, *OTHERS, "zebra"}))])
+def test_the_series_of_a_rule_with_too_many_metrics_are_those_of_a_limited_number_of_resources():
+    labels = frozenset({*OF_EVERYONE, *OTHERS, "zebra"})
+    found = table(40, web=[Series("hostile", labels)])
     # The override first, then what most metrics describe, then the labels in their order.
     of_labels = OTHERS[: RESOURCES_MAX - len(OF_EVERYONE) - 1]
     expected = {"kind39s", *(f"{each}s" for each in (*OF_EVERYONE, *of_labels))}
@@ -57,9 +65,9 @@ def test_overrides_are_never_left_out():
 
 def test_what_is_left_out_is_reported_once_for_a_rule_and_says_what_to_do():
     labels = frozenset({*OF_EVERYONE, *OTHERS})
-    found = table(web=[Series(f"hostile_{number}", labels) for number in range(100)])
+    found = table(1_700, web=[Series(f"hostile_{number}", labels) for number in range(100)])
     [problem] = found.problems["rules[0]"]
-    assert problem.startswith("100 series have labels of more than 16 resources")
+    assert "this one more than its share, so 100 series are metrics of 16 resources" in problem
     assert "hostile_0" in problem
     assert "`resources.overrides`" in problem
     assert len(problem) < 600
@@ -82,7 +90,7 @@ def test_beyond_the_limit_of_the_table_each_series_describes_fewer_resources_and
     assert len(found.custom) <= 60
     assert resources(found, "honest") == {"pods", "namespaces", "services", "nodes"}
     assert {each.metric for each in found.custom} == {"honest", *(each.name for each in hostile)}
-    assert "more than 4 resources" in problems(found, "rules[0]")
+    assert "metrics of 4 resources" in problems(found, "rules[0]")
     assert "more than 60 metrics" in problems(found, "rules[0]")
     assert "rules[1]" not in found.problems
 
