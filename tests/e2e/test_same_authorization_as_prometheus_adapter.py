@@ -73,7 +73,7 @@ def both(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         accounts_and_roles.expose(exporter)
         accounts_and_roles.install(cluster)
         prometheus.wait_for("backlog")
-        moment = time.time()
+        moment = round(time.time(), 3)  # as Prometheus evaluates
         with FrozenPrometheus(prometheus.port, at_unix_seconds=moment) as frozen:
             options_of_both = {
                 "cluster": cluster,
