@@ -1,6 +1,5 @@
 """What the API server sends for a LIST and a WATCH, as far as a cache reads it, and the parameters of both."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final, TypeVar
@@ -16,9 +15,6 @@ Listed = TypeVar("Listed")
 
 OBJECTS_MAX: Final = 1_000_000
 """Of one LIST. A server that pages without end must not fill the memory."""
-
-# A larger page is decoded in a thread: with one object that is nested too deeply for msgspec, that takes seconds.
-LARGE_BYTES: Final = 1 << 20
 
 # Of what a page may have. After one with less, twice as many objects are requested, if there were fewer than usual.
 SMALL_PAGE_SHARE = 1 / 4
@@ -80,8 +76,7 @@ async def pages(
         except Expired as error:
             error.page_size = size if small_bytes else None
             raise
-        is_large = len(body) > LARGE_BYTES
-        page = await asyncio.to_thread(list_page, body) if is_large else list_page(body)
+        page = list_page(body)
         count += max(1, len(page.items))  # A page may be empty and still not the last one.
         if count > objects_max:
             raise Unavailable(f"{path} has more than {objects_max} objects")

@@ -1,6 +1,5 @@
 """A page of a LIST with large objects is requested in smaller pieces. Users choose how large objects are."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 
@@ -11,7 +10,7 @@ from tests.unit.wire.kube.test_cache import page, play, pod
 from tests.unit.wire.kube.test_client import client_of
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
-from wire.kube.list_and_watch import LARGE_BYTES, pages
+from wire.kube.list_and_watch import pages
 from wire.kube.requests import PageTooLarge
 
 OBJECT_BYTES = 1_000
@@ -150,20 +149,3 @@ async def test_after_a_second_continue_token_expired_the_list_comes_in_one_piece
     )
     assert watched.names() == ["a", "b"]
     assert watched.server.requests[5][0] == {}
-
-
-async def test_while_a_large_page_with_a_deeply_nested_object_is_decoded_others_have_their_turn():
-    nested = b'{"a":' * 2_000 + b"1" + b"}" * 2_000
-    body = b'{"items":[%s]}' % b",".join([b'{"of":%s}' % nested] * (LARGE_BYTES // len(nested) + 1))
-
-    async def get(_: dict[str, str]) -> bytes:
-        return body
-
-    async def decoded() -> int:
-        return sum([len(each.items) async for each in pages("/pods", get, {}, None)])
-
-    decoding, turns = asyncio.create_task(decoded()), 0
-    while not decoding.done():
-        await asyncio.sleep(0)
-        turns += 1
-    assert (await decoding, turns > 5) == (body.count(b'"of"'), True)
