@@ -11,6 +11,7 @@ from adapter.documents.paths import VERSIONS
 from adapter.model import PODS, MetricEntry, Offer
 from adapter.serve.api_discovery import SLICE, ResourceDocuments
 from tests.fakes.adapter import FakeCatalog
+from tests.other_tasks import turns_during
 from tests.unit.adapter.answer.test_answering import EXTERNAL, RULE
 
 CUSTOM, EXTERNAL_GROUP = "custom.metrics.k8s.io", "external.metrics.k8s.io"
@@ -48,17 +49,8 @@ async def test_a_document_in_slices_is_the_whole_document(count):
 
 
 async def test_the_event_loop_goes_on_after_each_slice():
-    turns = 0
-
-    async def others() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    other = asyncio.create_task(others())
-    await document(ResourceDocuments(), active(10 * SLICE), CUSTOM, "v1beta1")
-    other.cancel()
+    encoding = document(ResourceDocuments(), active(10 * SLICE), CUSTOM, "v1beta1")
+    _, turns = await turns_during(encoding)
     assert turns >= 10
 
 

@@ -12,6 +12,7 @@ from scaler.api.autoscaler import Autoscaler
 from scaler.cluster.owner_shares import NAMESPACE_RESOURCES_MAX, RESOURCES_MAX, UNUSED_SECONDS
 from scaler.cluster.pod_owners import SLICE, PodOwners
 from tests.fakes.scaler import FakeMapper, resource
+from tests.other_tasks import turns_during
 from wire.api.status import StatusError
 from wire.kube.object_copy import COPY_AGE_SECONDS_MAX
 
@@ -139,14 +140,10 @@ async def test_while_the_owners_of_many_pods_are_found_others_have_their_turn(wo
     world.server.objects[REPLICA_SETS] = [item(f"web-{n}", WEB) for n in range(count)]
     pods = [pod(f"p{n}", reference("ReplicaSet", f"web-{n}")) for n in range(count)]
     await world.of(pods[0])
-    finding = asyncio.create_task(world.owners.listed(autoscaler(), TARGET, pods))
-    turns = 0
-    while not finding.done():
-        await asyncio.sleep(0)
-        turns += 1
+    found, turns = await turns_during(world.owners.listed(autoscaler(), TARGET, pods))
     assert turns >= 10
-    assert await finding == world.owners.of(autoscaler(), TARGET, pods)
-    assert len((await finding).controllers) == count
+    assert found == world.owners.of(autoscaler(), TARGET, pods)
+    assert len(found.controllers) == count
 
 
 async def test_the_chain_from_a_replica_set_to_its_deployment_is_known(world):

@@ -1,7 +1,5 @@
 """A decision from many values is made in a thread, and is the same."""
 
-import asyncio
-
 import pytest
 
 from scaler.algorithm.decide import decide
@@ -12,6 +10,7 @@ from scaler.algorithm.plan import plan
 from scaler.algorithm.readings import ExternalValues, MetricFailed
 from scaler.cluster.work import Work
 from scaler.control.large_decisions import VALUES_AT_ONCE_MAX, decided, is_large
+from tests.other_tasks import turns_during
 from tests.unit.scaler.objects import (
     FLAGS,
     NOW,
@@ -42,20 +41,12 @@ def many() -> tuple[Ask, TargetPods, list]:
 
 async def test_other_tasks_go_on_while_a_large_decision_is_made():
     ask, target_pods, readings = many()
-    turns = 0
-
-    async def go_on() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
 
     async def reconcile() -> object:
         return await decided(ask, target_pods, readings, NOW)
 
-    other, work = asyncio.create_task(go_on()), Work(lambda: 0.0)
-    decision = await work.of(reconcile())
-    other.cancel()
+    work = Work(lambda: 0.0)
+    decision, turns = await turns_during(work.of(reconcile()))
     assert turns > 1
     assert work.seconds > 0, "what the thread does counts, too"
     expected = decide(ask, target_pods, readings, NOW)

@@ -12,6 +12,7 @@ from scaler.control.reconcile import every
 from scaler.runtime.initial_lists import DEFINITIONS, SECONDS_MAX, InitialLists
 from tests.fakes import virtual_time
 from tests.fakes.scaler import FakeKube, FakeMapper, resource
+from tests.other_tasks import turns_during
 from tests.unit.scaler.cluster.memories.server import Server
 from tests.unit.scaler.cluster.test_target_scale import scaled
 from tests.unit.scaler.runtime.replica import NAMESPACES, SHOP, Replica
@@ -144,12 +145,8 @@ async def test_custom_resources_are_listed_as_their_definition_says(started):
 async def test_between_large_objects_everything_else_has_its_turn(started):
     started.list(DEPLOYMENTS, *({**workload(name), "x": "x" * 100_000} for name in NAMES * 10))
     started.lists.begin(ALL, listed_in=lambda _: len(ALL))
-    scale = asyncio.create_task(started.lists.scale(scale_path(DEPLOYMENTS, "worker")))
-    turns = 0
-    while not scale.done():
-        await asyncio.sleep(0)
-        turns += 1
-    assert await scale is not None
+    scale, turns = await turns_during(started.lists.scale(scale_path(DEPLOYMENTS, "worker")))
+    assert scale is not None
     assert turns >= 10
 
 

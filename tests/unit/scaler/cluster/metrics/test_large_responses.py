@@ -1,7 +1,6 @@
 """A large response is read in parts, between which the event loop does everything else."""
 
 import asyncio
-from collections.abc import Awaitable
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from scaler.cluster.metrics.measurements import PODS_AT_ONCE_MAX
 from scaler.cluster.metrics.metrics_api import SERIES_BYTES_MAX
 from scaler.cluster.metrics.response_parts import PART_BYTES, UNDIVIDED_BYTES_MAX
 from tests.fakes.scaler import FakeKube
+from tests.other_tasks import turns_during
 from tests.traced_memory import traced_memory
 from tests.unit.scaler.cluster.metrics.test_measurements import (
     APP_CPU,
@@ -54,29 +54,13 @@ def kube_of(count: int) -> FakeKube:
     return kube
 
 
-async def turns_during(reads: Awaitable[object]) -> int:
-    """How often another task goes on meanwhile."""
-    turns = 0
-
-    async def go_on() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    other = asyncio.create_task(go_on())
-    await reads
-    other.cancel()
-    return turns
-
-
 @pytest.mark.parametrize("metric", [external(), pods(), CPU, APP_CPU], ids=lambda each: each.type)
 async def test_other_tasks_go_on_between_the_parts_of_a_large_response(metric):
     kube = kube_of(COUNT)
     smallest = min(len(kube.answers[path]) for path in (f"{EXTERNAL}/queue", USAGE))
     assert smallest > UNDIVIDED_BYTES_MAX
-    few = await turns_during(read(measurements(kube_of(1)), metric))
-    turns = await turns_during(read(measurements(kube), metric))
+    _, few = await turns_during(read(measurements(kube_of(1)), metric))
+    _, turns = await turns_during(read(measurements(kube), metric))
     assert turns > few + smallest / PART_BYTES
 
 
@@ -180,8 +164,8 @@ async def test_a_reading_that_is_not_made_yet_is_not_made_without_pauses():
 async def test_other_tasks_go_on_between_many_readings_of_one_response():
     kube = kube_of(1_000)
     assert len(kube.answers[USAGE]) < UNDIVIDED_BYTES_MAX
-    few = await turns_during(measurements(kube).reads("shop", containers(1), PODS).read())
-    many = await turns_during(measurements(kube).reads("shop", containers(30), PODS).read())
+    _, few = await turns_during(measurements(kube).reads("shop", containers(1), PODS).read())
+    _, many = await turns_during(measurements(kube).reads("shop", containers(30), PODS).read())
     assert many >= few + 30_000 / PODS_AT_ONCE_MAX - 1
 
 
