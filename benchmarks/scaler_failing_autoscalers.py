@@ -46,7 +46,7 @@ def _minutes(bench: BenchCluster, checkout: Path) -> list[Figures]:
     flag = f"--sync-period={PERIOD_SECONDS:g}s"
     measured: list[Figures] = []
     with bench.start_scaler(flag, repository=checkout) as program:
-        port = int(bench.cluster.api_url.rsplit(":", 1)[1])
+        port = bench.cluster.api_port
         tls, pid = bench.targets.tls, program.process.pid
 
         def totals() -> dict[str, float]:

@@ -81,7 +81,7 @@ def _turn(found: AdapterEnvironment, program: str, seconds: float) -> Figures:
 
 def _wait_for_events(found: AdapterEnvironment, deadline_seconds: float) -> None:
     """Those of the scales are written at a limited rate, long after the scales."""
-    port, counts = int(found.bench.cluster.api_url.rsplit(":", 1)[1]), [-1.0]
+    port, counts = found.bench.cluster.api_port, [-1.0]
 
     def are_written() -> bool:
         metric, having = "apiserver_request_total", ('resource="events"',)

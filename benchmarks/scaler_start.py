@@ -78,7 +78,7 @@ def _rounds(
 
 def _requests_by_kind(found: AdapterEnvironment) -> Counter[str]:
     """The requests that kube-apiserver has counted, as `GET benchtargets/scale`."""
-    port = int(found.bench.cluster.api_url.rsplit(":", 1)[1])
+    port = found.bench.cluster.api_port
     text = scrape.exposition(port, found.bench.targets.tls)
     counts: Counter[str] = Counter()
     for line in text.splitlines():
@@ -93,7 +93,7 @@ class _Requests:
     """Those that kube-apiserver has counted, over time."""
 
     def __init__(self, found: AdapterEnvironment) -> None:
-        self._port = int(found.bench.cluster.api_url.rsplit(":", 1)[1])
+        self._port = found.bench.cluster.api_port
         self._tls = found.bench.targets.tls
         self._observed: list[tuple[float, float]] = []
         self.observe()

@@ -174,7 +174,7 @@ class Environment:
 
     def _requests(self) -> float:
         """All requests to kube-apiserver; those of this benchmark and of the other components are few."""
-        port = int(self._cluster.api_url.rsplit(":", 1)[1])
+        port = self._cluster.api_port
         return scrape.total(port, "apiserver_request_total", tls=self._targets.tls)
 
     def _controller(self, name: str, period_seconds: float) -> AbstractContextManager[Running]:

@@ -38,6 +38,7 @@ class ClusterAccess:
 
     def __init__(self, *, directory: Path, api_port: int, kubectl: Path) -> None:
         self.directory = directory
+        self.api_port = api_port
         self.api_url = f"https://127.0.0.1:{api_port}"
         self.kubectl_path = kubectl
         self.certificate_directory = directory / "certificates"
@@ -172,7 +173,7 @@ class ClusterAccess:
         return msgspec.json.decode(response.body)
 
     def _admitted(self, path: str, accept: str) -> web.Response:
-        port = int(self.api_url.rsplit(":", 1)[1])
+        port = self.api_port
         response = web.get(
             port, path, tls=self.administrator_tls, headers={"Accept": accept},
             timeout_seconds=GET_SECONDS,

@@ -65,7 +65,7 @@ class Targets:
         self._count = count
         self.autoscalers = autoscalers
         self._metric_of: Callable[[int], str] = lambda _: METRIC
-        self._port = int(cluster.api_url.rsplit(":", 1)[1])
+        self._port = cluster.api_port
         self.tls = cluster.administrator_tls
 
     def create(self, metric_of: Callable[[int], str], *, with_pods: bool) -> None:

@@ -12,7 +12,7 @@ class Requests(Repeated):
     def __init__(self, cluster: Cluster, path: str, *, every_seconds: float = 0.01) -> None:
         super().__init__(every_seconds)
         self._path = path
-        self._tls, self._port = cluster.administrator_tls, int(cluster.api_url.rsplit(":", 1)[1])
+        self._tls, self._port = cluster.administrator_tls, cluster.api_port
         self.succeeded = 0
         self.failures: list[str] = []
 

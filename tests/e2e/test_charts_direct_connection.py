@@ -100,7 +100,7 @@ def test_the_token_that_an_adapter_receives_scales_nothing(scaler, cluster, name
     token = cluster.kubectl("create", "token", *account, *audience).strip()
     headers = {"Authorization": f"Bearer {token}"}
     path = f"/apis/apps/v1/namespaces/{namespace}/deployments/web/scale"
-    port = int(cluster.api_url.rsplit(":", 1)[1])
+    port = cluster.api_port
     response = web.get(port, path, tls=web.trusting(None), headers=headers)
     assert response is not None
     assert response.status == code

@@ -73,7 +73,7 @@ def test_two_autoscalers_with_disjoint_bounds_on_one_target_do_not_alternate(
 def labelled_continuously(cluster: Cluster, path: str) -> Iterator[None]:
     """Another client that changes a label of an object all the time, so that status updates conflict."""
     stop = threading.Event()
-    port = int(cluster.api_url.rsplit(":", 1)[1])
+    port = cluster.api_port
 
     def label() -> None:
         connection = http.client.HTTPSConnection(

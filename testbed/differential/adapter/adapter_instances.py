@@ -113,7 +113,7 @@ def start_adapter(
 
 def aggregator(cluster: Cluster, process: Process) -> AdapterInstance:
     """Reach the adapter `process` through kube-apiserver, as every real client does."""
-    port = int(cluster.api_url.rsplit(":", 1)[1])
+    port = cluster.api_port
     return AdapterInstance(
         process=process, port=port, tls=cluster.administrator_tls, owns_process=False
     )
