@@ -52,12 +52,12 @@ class Selection(msgspec.Struct, frozen=True):
 class _Table(msgspec.Struct, frozen=True, kw_only=True):
     """The offers, and the lists of discovery made from them."""
 
-    offers: Offers
-    entries: Sequence[MetricEntry]
-    scopes: Sequence[tuple[GroupResource, bool]]
+    offers: Offers = Offers({}, {}, {})
+    entries: Sequence[MetricEntry] = ()
+    scopes: Sequence[tuple[GroupResource, bool]] = ()
     """The resources of the entries, and whether these are namespaced."""
-    names: Sequence[str]
-    collisions: Sequence[tuple[str, str]]
+    names: Sequence[str] = ()
+    collisions: Sequence[tuple[str, str]] = ()
     """What the log says of a rule (its path) whose metrics may now be made of another series."""
 
 
@@ -103,7 +103,7 @@ class DiscoveredCatalog:
         }
         self._tried = asyncio.Event()
         self._logged: set[tuple[str, str]] = set()
-        self._offers = Offers({}, {}, {})
+        self._table = _Table()
         self._building = asyncio.Lock()
         self._changes = self._built_changes = 0
         self._build_after_seconds = 0.0
@@ -159,11 +159,11 @@ class DiscoveredCatalog:
             entries=sorted_in_slices(found.custom),
             scopes=sorted({(each.resource, each.namespaced) for each in found.custom}),
             names=sorted_in_slices(found.external),
-            collisions=_new_collisions(found.collisions, self._offers.collisions),
+            collisions=_new_collisions(found.collisions, self._table.offers.collisions),
         )
 
     def _use(self, table: _Table) -> None:
-        self._table, self._offers = table, table.offers
+        self._table = table
         self._log_problems()
 
     def custom_entries(self) -> Sequence[MetricEntry]:
@@ -173,7 +173,7 @@ class DiscoveredCatalog:
     def entries_of(self, metric: str) -> Sequence[MetricEntry]:
         """The entries of one metric."""
         possible = (MetricEntry(*scope, metric) for scope in self._table.scopes)
-        return [entry for entry in possible if entry in self._offers.custom]
+        return [entry for entry in possible if entry in self._table.offers.custom]
 
     def external_metrics(self) -> Sequence[str]:
         """The metrics that external.metrics.k8s.io lists."""
@@ -181,11 +181,11 @@ class DiscoveredCatalog:
 
     def custom(self, entry: MetricEntry) -> Offer | None:
         """The offer for a custom metric."""
-        return self._offers.custom.get(entry)
+        return self._table.offers.custom.get(entry)
 
     def external(self, metric: str) -> Offer | None:
         """The offer for an external metric."""
-        return self._offers.external.get(metric)
+        return self._table.offers.external.get(metric)
 
     def gaps(self) -> Sequence[Gap]:
         """The rules whose series have not been listed yet, or not those of all stores."""
@@ -304,7 +304,9 @@ class DiscoveredCatalog:
 
     def _log_problems(self) -> None:
         """Log what is wrong with an offer, once."""
-        found = {(path, each) for path, all_of in self._offers.problems.items() for each in all_of}
+        found = {
+            (path, each) for path, all_of in self._table.offers.problems.items() for each in all_of
+        }
         for path, problem in sorted(found - self._logged):
             log.warning("%s: %s", path, problem)
         self._logged = found

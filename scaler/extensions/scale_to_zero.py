@@ -140,7 +140,7 @@ class ScaleToZero(Extension[ZeroRules, Inactive]):
             )
 
     def recommended(self, rules: ZeroRules, draft: Draft) -> None:
-        """Whether it may go to zero is known even if a metric has failed that is never active."""
+        """Remember since when no metric is active. Whether it may go to zero is known even if one has failed that is never active."""
         if draft.turn.policy.min_replicas > 0:
             draft.states.pop(self.name, None)
             return
@@ -162,7 +162,6 @@ class ScaleToZero(Extension[ZeroRules, Inactive]):
         if _has_waited_for_window(turn, found):
             # What is remembered since the last active metric was one at least because of the cooldown.
             draft.memory = msgspec.structs.replace(draft.memory, recommendations=())
-        draft.states[self.name] = found.inactive
         draft.steps[self.name] = ZeroStep(
             active=found_activity.active,
             unknown=found_activity.unknown,
