@@ -12,7 +12,7 @@ from adapter.config import load
 from adapter.diagnosis.explanation import Explanation
 from adapter.runtime.assembly import assemble
 from adapter.runtime.server_settings import PrometheusSettings
-from adapter.serve.explain_endpoint import EXPLAIN
+from wire.api.debug_paths import EXPLAIN
 from wire.kube.chosen_context import ChosenContext
 from wire.kube.client import KubeClient
 from wire.kube.server_connection import connect_to

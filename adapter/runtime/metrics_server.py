@@ -17,17 +17,18 @@ from adapter.runtime.assembly import Parts, assemble
 from adapter.runtime.reloader import ConfigurationReloader
 from adapter.runtime.server_settings import AdapterSettings
 from adapter.serve.app import MetricsAPI, count_requests, served_paths
-from adapter.serve.explain_endpoint import EXPLAIN, add_explain_route
+from adapter.serve.explain_endpoint import add_explain_route
 from adapter.serve.request_log import log_requests
 from adapter.watching.endpoint import MetricStreams
 from adapter.watching.rounds import Rounds
 from wire.api import offers
+from wire.api.debug_paths import EXPLAIN
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.process.event_loop import stop_requested
 from wire.process.first_of import first_of
-from wire.serving.health import Check
+from wire.process.readiness import Check
 from wire.serving.server import Delegates, Server
 
 REQUESTS_LEVEL: Final = 3

@@ -4,19 +4,16 @@ Access to `/debug/explain` is checked before, as for every path. Access to the m
 an explanation shows its values.
 """
 
-from typing import Final
-
 from aiohttp import web
 
 from adapter.diagnosis.explainer import Explainer
+from wire.api.debug_paths import EXPLAIN
 from wire.api.status import bad_request
 from wire.serving.access_guard import USER
 from wire.serving.attributes import attributes_of
 from wire.serving.authorization import Authorizer
 from wire.serving.rendering import respond
 from wire.serving.request_path import split_url
-
-EXPLAIN: Final = "/debug/explain"
 
 
 def add_explain_route(app: web.Application, explainer: Explainer, authorizer: Authorizer) -> None:

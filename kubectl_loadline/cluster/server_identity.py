@@ -14,7 +14,7 @@ import msgspec
 from kubectl_loadline.cluster.connecting import Session, Unreachable
 from kubectl_loadline.cluster.deployments import RunningProgram
 from kubectl_loadline.cluster.registrations import leads_to, registrations
-from scaler.runtime.published_certificate import BUNDLE_KEY, CertificateConfigMap
+from scaler.cluster.certificate_config_map import BUNDLE_KEY, CertificateConfigMap
 from wire.api.status import StatusError
 from wire.kube.client import decoded
 

@@ -13,7 +13,7 @@ import msgspec
 from kubectl_loadline.decisions.metric_names import explained
 from scaler.algorithm.derivation import decoded
 from scaler.extensions import EXTENSIONS, STEP_TYPES
-from scaler.runtime.debug_endpoint import DECISIONS
+from wire.api.debug_paths import DECISIONS
 from wire.api.status import StatusError, Unavailable
 from wire.kube.chosen_context import CURRENT, ChosenContext
 from wire.kube.client import KubeClient

@@ -21,7 +21,7 @@ from wire.api.status import StatusError, Unavailable
 from wire.kube.requests import Reader
 from wire.process.backoff import Backoff, BackoffLimits
 from wire.process.problem_log import ProblemLog
-from wire.serving.health import Check
+from wire.process.readiness import Check
 
 PATH: Final = "/version"
 # Between two readings, at most and at least.

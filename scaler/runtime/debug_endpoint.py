@@ -11,18 +11,17 @@ from prometheus_client import CollectorRegistry
 
 from scaler.algorithm.derivation import Derivation, encoded
 from scaler.api.kinds import WatchedKind
+from wire.api.debug_paths import DECISIONS
 from wire.api.json_pieces import JSONPieces
 from wire.api.status import not_found
 from wire.process.background_tasks import BackgroundTasks
+from wire.process.readiness import Check
 from wire.serving.access_guard import USER
 from wire.serving.attributes import Attributes
-from wire.serving.health import Check
 from wire.serving.metrics_and_version import Collect
 from wire.serving.options import ServingOptions
 from wire.serving.rendering import respond
 from wire.serving.server import Delegates, Server
-
-DECISIONS = "/debug/decisions"
 
 
 def scaler_server(

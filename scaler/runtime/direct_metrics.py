@@ -17,7 +17,7 @@ from scaler.runtime.clients import Clients
 from scaler.runtime.flags import Options
 from scaler.runtime.stream_connection import StreamConnection
 from wire.process.background_tasks import BackgroundTasks
-from wire.serving.health import Check
+from wire.process.readiness import Check
 
 
 class DirectMetrics:

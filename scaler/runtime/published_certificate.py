@@ -12,14 +12,13 @@ from typing import Final
 
 import msgspec
 
+from scaler.cluster.certificate_config_map import BUNDLE_KEY, CertificateConfigMap
 from wire.api.status import StatusError, Unavailable
 from wire.kube.client import decoded
-from wire.kube.metadata_only import NameAndLabels
 from wire.kube.requests import Writer
 from wire.process.problem_log import ProblemLog
 from wire.serving.certificates import CertificateError, certificates_in
 
-BUNDLE_KEY: Final = "ca.crt"
 CERTIFICATES_MAX: Final = 64
 """As many as there may be replicas with --sharding. The pods of former releases leave theirs behind."""
 
@@ -28,13 +27,6 @@ ATTEMPTS_MAX: Final = 5
 """Of a write. Another one is made when another replica was faster, and the next check tries again."""
 
 log = logging.getLogger(__name__)
-
-
-class CertificateConfigMap(msgspec.Struct, frozen=True):
-    """The fields of the ConfigMap that are read."""
-
-    metadata: NameAndLabels
-    data: dict[str, str] = {}
 
 
 def bundle_with(bundle: str, served: bytes, now: datetime.datetime) -> str:

@@ -39,7 +39,7 @@ from wire.kube.mapper import RestMapper
 from wire.process.background_tasks import BackgroundTasks, stopped
 from wire.process.event_loop import stop_requested
 from wire.process.first_of import first_of
-from wire.serving.health import Check
+from wire.process.readiness import Check
 from wire.serving.metrics_and_version import Collect
 from wire.serving.server import Delegates, Server
 

@@ -20,7 +20,7 @@ from wire.api.duration import format_duration
 from wire.kube.cache import WatchCache
 from wire.kube.object_copy import COPY_AGE_SECONDS_MAX, OnChange
 from wire.kube.requests import Watcher
-from wire.serving.health import Check
+from wire.process.readiness import Check
 
 # How long calendars are waited for at startup. Until they are listed, autoscalers that refer to them do not scale down.
 CALENDARS_SECONDS = 5.0

@@ -82,6 +82,9 @@ PLANTS = {
     "Each third-party client is imported in one module": (
         Plant("adapter.ports", "import kubernetes_asyncio"),
     ),
+    "kubectl loadline does not import the servers": (
+        Plant("scaler.cluster.server_version", "import wire.serving.health"),
+    ),
 }
 
 

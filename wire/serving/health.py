@@ -7,23 +7,12 @@ clients that may read it: these paths need no authorization, and a reason may na
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 
-import msgspec
 from aiohttp import web
 
 from wire.api.quoting import go_quote
+from wire.process.readiness import Check
 
 log = logging.getLogger(__name__)
-
-
-class Check(msgspec.Struct, frozen=True):
-    """A named condition. `problem` returns what is wrong, or None; it must not block.
-
-    `informs`: the problem is shown by `?verbose` and does not fail the probe.
-    """
-
-    name: str
-    problem: Callable[[], str | None]
-    informs: bool = False
 
 
 QUERY_LENGTH_MAX = 4_096

@@ -22,6 +22,7 @@ from wire.kube.client import KubeClient
 from wire.kube.connection import connect
 from wire.kube.requests import Writer
 from wire.process.background_tasks import BackgroundTasks, stopped
+from wire.process.readiness import Check
 from wire.serving.access_guard import (
     USER,
     admission,
@@ -32,7 +33,7 @@ from wire.serving.attributes import ANONYMOUS, Attributes
 from wire.serving.authentication import Authenticator
 from wire.serving.authorization import Authorizer
 from wire.serving.certificates import Pair
-from wire.serving.health import Check, Health
+from wire.serving.health import Health
 from wire.serving.index import Paths, add_index_routes
 from wire.serving.listener import Listener
 from wire.serving.metrics_and_version import (

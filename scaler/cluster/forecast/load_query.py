@@ -31,13 +31,13 @@ from scaler.cluster.metrics.metric_requests import (
 from scaler.cluster.metrics.metrics_api import with_selectors
 from wire.api import kube_json
 from wire.api.custom_metrics import V1BETA2
+from wire.api.debug_paths import EXPLAIN
 from wire.api.labels import NOTHING
 from wire.api.quoting import go_quote
 from wire.api.status import StatusError, Unavailable
 from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
 
-EXPLAIN: Final = "/debug/explain"
 DEFAULT_BACKEND: Final = "default"
 PODS: Final = "pods"
 MARK: Final = "loadline_pod_of_target"

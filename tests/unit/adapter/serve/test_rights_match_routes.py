@@ -24,8 +24,9 @@ from adapter.model import (
     ResourceMetricRequest,
 )
 from adapter.serve.app import MetricsAPI
-from adapter.serve.explain_endpoint import EXPLAIN, add_explain_route
+from adapter.serve.explain_endpoint import add_explain_route
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakePrometheus
+from wire.api.debug_paths import EXPLAIN
 from wire.api.external_metrics import ExternalMetricValueList
 from wire.serving.access_guard import admission, errors_to_status, guard
 from wire.serving.attributes import Attributes, User

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from scaler.cluster.certificate_config_map import BUNDLE_KEY
 from scaler.runtime.published_certificate import (
     ATTEMPTS_MAX,
-    BUNDLE_KEY,
     CERTIFICATES_MAX,
     PublishedCertificate,
     bundle_with,

@@ -16,9 +16,9 @@ from testbed.certificates import Authority, KeyPair
 from testbed.waiting import until
 from wire.kube.metadata_only import NameAndLabels
 from wire.kube.requests import JSON, OnAccepted
+from wire.process.readiness import Check
 from wire.serving.access_guard import USER
 from wire.serving.attributes import ANONYMOUS
-from wire.serving.health import Check
 from wire.serving.options import ServingOptions
 from wire.serving.server import Delegates, Server
 from wire.serving.trust import ConfigMap

@@ -11,8 +11,8 @@ from aiohttp.test_utils import make_mocked_request
 from prometheus_client import CollectorRegistry
 
 from testbed.certificates import Authority
+from wire.process.readiness import Check
 from wire.serving.access_guard import errors_to_status
-from wire.serving.health import Check
 from wire.serving.options import ServingConfigError, ServingOptions
 from wire.serving.server import Delegates, Server
 

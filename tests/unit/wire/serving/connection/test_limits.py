@@ -1,18 +1,25 @@
-"""The limits of a connection, over plain TCP; the times pass when a test says so, and on the real process by themselves."""
+"""What a connection may take, over plain TCP."""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 import pytest
 from aiohttp import web
 
 from testbed.waiting import until
 from tests.deadline import DEADLINE_SECONDS
+from tests.unit.wire.serving.connection.connections import (
+    OK,
+    SMALL_HEADS,
+    has_ended,
+    ok,
+    requested,
+    response,
+    taken,
+)
 from wire.serving.connection_shares import (
     CONNECTION_BYTES,
     RECEIVE_BUFFER_BYTES,
-    SHARES,
     Group,
     Share,
 )
@@ -20,176 +27,14 @@ from wire.serving.http_connection import ConnectionLimits
 from wire.serving.listener import Listener
 from wire.serving.refusal_reasons import Reason
 
-SMALL_HEADS = ConnectionLimits(head_bytes_max=10_000, target_bytes_max=5_000)
 # Two connections with small requests, or one with a large one.
 TWO_BYTES = 2 * CONNECTION_BYTES + 4 * 15_000
 SMALL = {group: Share(TWO_BYTES, TWO_BYTES) for group in Group}
-OK = b"GET /ok HTTP/1.1\r\nHost: a\r\n\r\n"
-
-HEAD_SECONDS = SMALL_HEADS.head_seconds
-IDLE_SECONDS = SMALL_HEADS.idle_seconds
-
-Connect = Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
-
-
-async def ok(_: web.Request) -> web.Response:
-    return web.Response(text="ok")
-
-
-async def large(_: web.Request) -> web.Response:
-    return web.Response(body=b"a" * 50_000_000)
-
-
-@pytest.fixture
-def shares() -> Mapping[Group, Share]:
-    return SHARES
-
-
-@pytest.fixture
-def limits() -> ConnectionLimits:
-    return SMALL_HEADS
-
-
-@pytest.fixture
-def refused() -> list[tuple[Reason, str]]:
-    return []
-
-
-@pytest.fixture
-async def listener(
-    shares: Mapping[Group, Share], limits: ConnectionLimits, refused: list[tuple[Reason, str]]
-) -> AsyncIterator[Listener]:
-    app = web.Application()
-    app.router.add_route("*", "/ok", ok)
-    app.router.add_get("/large", large)
-    listener = Listener(
-        app,
-        drain_seconds=0.1,
-        limits=limits,
-        shares=shares,
-        refused=lambda *refusal: refused.append(refusal),
-    )
-    await listener.start("127.0.0.1", 0, tls=None)
-    yield listener
-    await listener.stop()
-
-
-@pytest.fixture
-async def connect(listener: Listener) -> AsyncIterator[Connect]:
-    writers = []
-
-    async def open_one():
-        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
-        writers.append(writer)
-        return reader, writer
-
-    yield open_one
-    for writer in writers:
-        writer.close()
-
-
-class StoppedClock:
-    """The running loop's time, which passes only when a test says so: a busy machine cannot be too slow for a limit."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._now_seconds = loop.time()
-        vars(loop)["time"] = lambda: self._now_seconds
-
-    async def passes(self, seconds: float) -> None:
-        """Run what is due before and after."""
-        await turns()
-        self._now_seconds += seconds
-        await turns()
-
-
-@pytest.fixture
-async def clock(listener: Listener) -> AsyncIterator[StoppedClock]:
-    """Stopped until the test has ended; the listener stops by the real time."""
-    loop = asyncio.get_running_loop()
-    yield StoppedClock(loop)
-    del vars(loop)["time"]
-
-
-async def turns() -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)
-
-
-def has_ended(listener: Listener) -> bool:
-    return not listener._connections.open
-
-
-async def received(listener: Listener, size_bytes: int) -> None:
-    """Wait until all connections together hold so much of unfinished requests."""
-    await asyncio.to_thread(until, lambda: taken(listener) >= size_bytes, what="the bytes")
 
 
 async def end(reader: asyncio.StreamReader) -> None:
     with contextlib.suppress(ConnectionResetError):
         await asyncio.wait_for(reader.read(), DEADLINE_SECONDS)
-
-
-async def response(reader: asyncio.StreamReader) -> bytes:
-    head = await reader.readuntil(b"\r\n\r\n")
-    return head + await reader.readexactly(2)
-
-
-async def test_a_connection_without_a_request_is_closed(connect, clock, listener, refused):
-    await connect()
-    await asyncio.to_thread(until, lambda: listener._connections.open, what="the connection")
-    await clock.passes(HEAD_SECONDS - 0.1)
-    assert not has_ended(listener)
-    await clock.passes(0.2)
-    assert has_ended(listener)
-    assert refused == [(Reason.TIME, "127.0.0.1")]
-
-
-async def test_a_request_whose_headers_never_end_is_closed(connect, clock, listener, refused):
-    reader, writer = await connect()
-    writer.write(OK)
-    assert b"200 OK" in await response(reader)
-    answered_bytes = taken(listener)
-    writer.write(OK[:-4])
-    await received(listener, answered_bytes + len(OK) - 4)
-    await clock.passes(HEAD_SECONDS - 0.1)
-    assert not has_ended(listener)
-    await clock.passes(0.2)
-    assert has_ended(listener)
-    assert refused == [(Reason.TIME, "127.0.0.1")]
-
-
-async def test_bytes_that_trickle_in_do_not_extend_the_time(connect, clock, listener):
-    _, writer = await connect()
-    start = b"GET /ok?"
-    writer.write(start)
-    await received(listener, len(start))
-    for number in range(1, 5):
-        await clock.passes(HEAD_SECONDS / 5)
-        assert not has_ended(listener)
-        writer.write(b"a")
-        await received(listener, len(start) + number)
-    await clock.passes(HEAD_SECONDS / 5 + 0.1)
-    assert has_ended(listener)
-
-
-async def test_an_idle_connection_is_closed_and_not_refused(connect, clock, listener, refused):
-    reader, writer = await connect()
-    writer.write(OK)
-    assert b"200 OK" in await response(reader)
-    await clock.passes(IDLE_SECONDS - 0.1)
-    assert not has_ended(listener)
-    await clock.passes(0.2)
-    assert has_ended(listener)
-    assert refused == []
-
-
-async def test_a_connection_that_is_used_stays_open(connect, clock, listener):
-    reader, writer = await connect()
-    for _ in range(5):
-        writer.write(OK)
-        assert b"200 OK" in await response(reader)
-        await clock.passes(IDLE_SECONDS / 2)
-        assert not has_ended(listener)
 
 
 @pytest.mark.parametrize(
@@ -258,12 +103,6 @@ async def test_unfinished_requests_have_a_limit_in_total(connect, listener, refu
     third, third_writer = await connect()
     third_writer.write(half + b"\r\n\r\n")
     assert b"200 OK" in await response(third)
-
-
-def taken(listener: Listener) -> int:
-    """Beyond what connections take that have sent nothing."""
-    shares = listener._connections.shares
-    return shares.size_bytes(Group.UNKNOWN) - len(shares) * CONNECTION_BYTES
 
 
 async def test_requests_that_are_being_answered_count_until_they_are_answered():
@@ -354,41 +193,11 @@ async def test_a_connection_that_does_not_fit_is_closed_before_it_sends_anything
     await listener.stop()
 
 
-async def test_a_client_that_does_not_read_is_disconnected(connect, clock, listener, refused):
-    reader, writer = await connect()
-    writer.write(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
-    await reader.readuntil(b"\r\n\r\n")
-    writer.transport.pause_reading()
-    await clock.passes(ConnectionLimits().stalled_write_seconds - 0.1)
-    assert not has_ended(listener)
-    await clock.passes(0.2)
-    assert has_ended(listener)
-    assert refused == [(Reason.TIME, "127.0.0.1")]
-    writer.transport.resume_reading()
-    with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
-        await reader.readexactly(50_000_000)
-
-
 async def test_pipelined_requests_are_served_in_order(connect):
     reader, writer = await connect()
     writer.write(OK * 20)
     for _ in range(20):
         assert b"200 OK" in await response(reader)
-
-
-async def requested(
-    handler: Callable[[web.Request], Awaitable[web.StreamResponse]],
-    shares: Mapping[Group, Share] = SHARES,
-    limits: ConnectionLimits = SMALL_HEADS,
-) -> tuple[Listener, asyncio.StreamReader, asyncio.StreamWriter]:
-    """A listener with this handler, and a connection on which a request for it was sent."""
-    app = web.Application()
-    app.router.add_get("/parts", handler)
-    listener = Listener(app, drain_seconds=0.1, limits=limits, shares=shares)
-    await listener.start("127.0.0.1", 0, tls=None)
-    reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
-    writer.write(b"GET /parts HTTP/1.1\r\nHost: a\r\n\r\n")
-    return listener, reader, writer
 
 
 async def test_the_server_logs_no_error_when_a_client_disconnects_during_a_response(caplog):
