@@ -32,6 +32,8 @@ GAUGES = {
 """What is 1 while the scaler does what a flag asks for. Otherwise it would read metrics through kube-apiserver."""
 
 
+READY_DEADLINE_SECONDS = 300.0
+
 OF_LOAD_AUTOSCALERS = (CRD.name, "scalingcalendars.yaml")
 """The CRDs that the scaler's chart installs for them."""
 
@@ -62,7 +64,14 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
             log_directory=self.directory,
             repository=repository,
             identity=self.identity,
+            wait=False,
         )
+        try:
+            # With tens of thousands of objects, the first LISTs take longer than those of tests.
+            started.wait_until_ready(READY_DEADLINE_SECONDS)
+        except BaseException:
+            started.stop()
+            raise
         for flag, gauge in GAUGES.items():
             values = {name: value for name, _, value in (each.partition("=") for each in flags)}
             if values.get(flag, "never") != "never":
