@@ -5,6 +5,7 @@ all replicas are added up. Every target has the replicas for its metric from the
 in the end.
 """
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -85,8 +86,12 @@ def _wait_for_events(found: AdapterEnvironment, deadline_seconds: float) -> None
 
     def are_written() -> bool:
         metric, having = "apiserver_request_total", ('resource="events"',)
-        counts.append(scrape.total(port, metric, having=having, tls=found.bench.targets.tls))
-        return counts[-1] == counts[-2]
+        with contextlib.suppress(
+            ValueError
+        ):  # While it is busy, kube-apiserver may not respond in time.
+            counts.append(scrape.total(port, metric, having=having, tls=found.bench.targets.tls))
+            return counts[-1] == counts[-2]
+        return False
 
     until(
         are_written,
@@ -107,15 +112,31 @@ def _measured(found: AdapterEnvironment, replicas: "_Replicas", seconds: float) 
         return {name: sum(map(proc.cpu_seconds, some)) for name, some in pids.items()}
 
     reconciles, delays, spent = replicas.reconciles(), replicas.delays(), cpu_seconds()
+    reads, rounds = replicas.reads(), _rounds(found)
     elapse(seconds)
     cores = {name: (each - spent[name]) / seconds for name, each in cpu_seconds().items()}
     memory = [proc.rss_mib(pid) for pid in replicas.pids]
+    evaluated = {name: each - rounds[name] for name, each in _rounds(found).items()}
     return {
         "reconciles_per_second": (replicas.reconciles() - reconciles) / seconds,
         "delay_p99_seconds": quantile(delays, replicas.delays(), 0.99),
+        "requests_per_second": (replicas.reads() - reads) / seconds,
+        "round_seconds": evaluated["sum"] / max(1.0, evaluated["count"]),
         **cores,
         "rss_mib": sum(memory),
         "rss_mib_max": max(memory),
+    }
+
+
+def _rounds(found: AdapterEnvironment) -> dict[str, float]:
+    """How long the adapter has evaluated streamed metrics, and how often."""
+    return {
+        name: scrape.total(
+            found.adapter.port,
+            f"loadline_adapter_round_duration_seconds_{name}",
+            tls=found.bench.targets.tls,
+        )
+        for name in ("sum", "count")
     }
 
 
@@ -132,6 +153,18 @@ class _Replicas:
 
     def reconciles(self) -> float:
         return self.total("loadline_scaler_reconciliations_total")
+
+    def reads(self) -> float:
+        """Metrics that were requested, since the stream had no response that is new enough."""
+        return sum(
+            scrape.total(
+                port,
+                "loadline_scaler_metrics_api_requests_total",
+                having=('result="sent"',),
+                tls=self._tls,
+            )
+            for port in self._ports
+        )
 
     def delays(self) -> dict[str, float]:
         found: Counter[str] = Counter()
