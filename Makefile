@@ -32,6 +32,9 @@ GOGC := 400
 WITHOUT_BUILT_PROGRAMS := tests/process/adapter/test_check_stdin.py tests/process/scaler/test_program.py
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
+# uv installs all dependencies in 4 s, pip in 30 s.
+WITH_HASHES := --quiet --no-deps --require-hashes
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test computing simulated real test-kubernetes upstream-diff test-python test-dependencies test-arm64 test-backends test-page simulate texts soak model mutants check bench lint format unit site wheel assets constraints clean
 
@@ -42,7 +45,11 @@ $(DEPENDENCIES): constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
 	@echo "Setting up $(VENV) (once)"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --progress-bar off --no-deps --no-compile --require-hashes -r constraints.txt
+	@sed -n '/^uv==/,/[^\\]$$/p' constraints.txt > $(VENV)/uv.txt
+	@$(BIN)/python -m pip install $(WITH_HASHES) --progress-bar off --no-compile -r $(VENV)/uv.txt
+	@$(BIN)/uv pip install --python $(BIN)/python $(WITH_HASHES) -r constraints.txt || { \
+	  echo "uv cannot install the dependencies, perhaps because it does not read pip.conf: pip installs them" >&2; \
+	  $(BIN)/python -m pip install $(WITH_HASHES) --progress-bar off --no-compile -r constraints.txt; }
 	@touch $@
 
 $(STAMP): $(DEPENDENCIES) pyproject.toml
