@@ -67,13 +67,13 @@ async def received(answer, rest=b"", *, closes, **limits):
 async def test_a_body_that_is_not_continued_ends_the_watch(rest, closes):
     """Otherwise nothing that changes afterwards is seen, and no error says so."""
     lines, error = await received(
-        ACCEPTED + EVENT, rest, closes=closes, connect_timeout_seconds=0.2
+        ACCEPTED + EVENT, rest, closes=closes, connect_timeout_seconds=1.0
     )
     assert lines == [b"{}"]
     assert isinstance(error, Unavailable)
 
 
 async def test_the_body_of_a_refusal_must_arrive_in_time():
-    lines, error = await received(REFUSED + b"1\r\n{\r\n", closes=False, timeout_seconds=0.2)
+    lines, error = await received(REFUSED + b"1\r\n{\r\n", closes=False, timeout_seconds=1.0)
     assert lines == []
     assert isinstance(error, Unavailable)
