@@ -23,6 +23,9 @@ DRAIN_SECONDS = 3.0
 # How long reconciles that need no request may follow each other before everything else gets its turn.
 SLICE_SECONDS = 0.005
 
+# A wake-up takes longer than a reconcile that changes nothing. So what becomes due within this time begins together.
+TOGETHER_SECONDS = 0.005
+
 log = logging.getLogger(__name__)
 
 Repeat = Callable[[str], bool]
@@ -234,15 +237,17 @@ class Controller:
         return item
 
     async def _wait_for_work(self) -> None:
-        """Until a key is due or the queue changes."""
-        due_seconds = self._queue.next_due_seconds
-        wait_seconds = None if due_seconds is None else max(0.0, due_seconds - self._monotonic())
+        """Until keys are due or the queue changes."""
         self._changed.clear()
+        due_seconds, timer = self._queue.next_due_seconds, None
+        if due_seconds is not None:
+            wait_seconds = max(TOGETHER_SECONDS, due_seconds - self._monotonic())
+            timer = asyncio.get_running_loop().call_later(wait_seconds, self._changed.set)
         try:
-            async with asyncio.timeout(wait_seconds):
-                await self._changed.wait()
-        except TimeoutError:
-            return
+            await self._changed.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
 
 
 class _Worker:
