@@ -1,8 +1,8 @@
 """What the first reconciles would read one by one: stored memories and Scales, from LISTs.
 
 Saves two requests for each autoscaler that a replica begins to reconcile: 10,000 need 200 in place of 20,000. A collection
-is listed only if at least a tenth of its objects are needed. The first reconciles wait for the LIST that concerns them, at
-most `SECONDS_MAX`; what it has not returned by then, or was refused, is read as in any other reconcile.
+is listed only if at least a tenth of its objects are needed. The first reconciles wait for the LIST that concerns them, at most
+as long as requests for each object would take; what it has not returned by then, or was refused, is read as in any other reconcile.
 
 When it is wrong: each object is used once, and only in the version that the watches show at that time. A Scale is used as a
 copy, so a write fails if it has changed. What another process may write from now on is forgotten.
@@ -31,7 +31,9 @@ from wire.kube.mapper import RestMapper
 from wire.kube.mapping import GroupVersionResource
 from wire.kube.requests import Reader
 
-SECONDS_MAX: Final = 10.0
+SECONDS_MIN: Final = 10.0
+OBJECT_SECONDS: Final = 0.002
+"""What kube-apiserver needs for a GET and its response."""
 # Deployments and autoscalers may have hundreds of kilobytes each.
 PAGE_SIZE: Final = 100
 # Takes 3 ms to decode at most, whatever users put into their objects.
@@ -58,6 +60,11 @@ class _Listing(Generic[Found]):
 
     def __contains__(self, name: str) -> bool:
         return name in self._needed
+
+    @property
+    def needed(self) -> int:
+        """Of how many objects something is needed."""
+        return len(self._needed)
 
     @property
     def is_used_up(self) -> bool:
@@ -173,12 +180,14 @@ class InitialLists:
             self._run(self._read_scales(resource, folder, len(paths), listing), listing)
 
     def _run(self, reading: Coroutine[Any, Any, None], listing: _Listing[Any]) -> None:
+        seconds_max = max(SECONDS_MIN, listing.needed * OBJECT_SECONDS)
+
         async def run() -> None:
             try:
-                async with asyncio.timeout(SECONDS_MAX):
+                async with asyncio.timeout(seconds_max):
                     await reading
             except TimeoutError:
-                log.info("a first LIST is not complete after %g s: the rest is read one by one", SECONDS_MAX)  # fmt: skip
+                log.info("a first LIST is not complete after %g s: the rest is read one by one", seconds_max)  # fmt: skip
             except Exception:
                 # A bug: what was not found is read one by one.
                 log.exception("a first LIST failed")
