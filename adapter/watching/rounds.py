@@ -33,6 +33,7 @@ from adapter.watching.compared_values import compared_values
 from adapter.watching.sources import REFUSED_SECONDS, NotEvaluated, OwnQueries, Source, Sources
 from adapter.watching.streamed_body import streamed_body
 from adapter.watching.waiting_limit import WaitingLimit
+from wire.api.metric_stream import send_a_get
 from wire.api.status import StatusError, Unavailable, failure, internal_error
 from wire.process.byte_budget import ByteBudget
 from wire.process.crashes import Crashes
@@ -302,7 +303,8 @@ class Rounds:
     def _refuse(self, watched: Watched, error: NotEvaluated) -> None:
         watched.refused_until_seconds = self._monotonic() + error.seconds
         watched.crowded_rounds = 0
-        _fail(watched, failure(429, f"{error.why}, so this one is not watched: send a GET"))
+        why = f"{error.why}, so this one is not watched: send a GET"
+        _fail(watched, send_a_get(why, is_temporary=error.is_temporary))
 
     def _refuse_crowded(self, watched: Watched) -> None:
         rounds = watched.crowded_rounds + 1

@@ -11,6 +11,9 @@ FAILING_SECONDS: Final = 0.5
 """After so long without a success, no more is requested in a round."""
 REFUSED_SECONDS: Final = 60.0
 """How long a request is not evaluated that is beyond a limit."""
+HUNG_SECONDS: Final = (0.0, 5.0, 15.0, REFUSED_SECONDS)
+"""The same for those of a backend that answers none in time, in the first round, the next one in which they are evaluated, and so on: one
+slow response of Prometheus must not leave all metrics of a minute to GETs."""
 LISTING_SECONDS: Final = 5.0
 """The same for one that has waited for objects: the first list of a resource may just take longer than a round waits."""
 
@@ -26,6 +29,11 @@ class NotEvaluated(Exception):
         self.why = why
         self.seconds = seconds
 
+    @property
+    def is_temporary(self) -> bool:
+        """Whether it is evaluated again so soon that a client should go on to watch it."""
+        return self.seconds < REFUSED_SECONDS
+
 
 class Sources:
     """The sources of one round after the other."""
@@ -35,6 +43,8 @@ class Sources:
         self._succeeded_at: dict[Source, float] = {}
         self._failing_since: dict[Source, float] = {}
         self._hung: set[Source] = set()
+        self._hung_rounds: dict[Source, int] = {}
+        """In how many, without an answer since the first one."""
 
     def round_begins(self) -> None:
         """Try every source again."""
@@ -47,7 +57,7 @@ class Sources:
         """Raises `NotEvaluated` for one that gives nothing."""
         if source in self._hung:
             why = f"{_named(source)} has not responded to other metrics"
-            raise NotEvaluated(why, _refused_seconds(source))
+            raise NotEvaluated(why, self._refused_seconds(source))
         since = self._failing_since.get(source)
         if since is not None and now_seconds - since > FAILING_SECONDS:
             raise NotEvaluated(f"{_named(source)} has failed for other metrics")
@@ -56,6 +66,7 @@ class Sources:
         """It has responded, perhaps that there is nothing."""
         self._answered_at[source] = self._succeeded_at[source] = now_seconds
         self._failing_since.pop(source, None)
+        self._hung_rounds.pop(source, None)
 
     def failed(self, source: Source, began_seconds: float, now_seconds: float) -> None:
         """It has responded with an error, to a request of that time."""
@@ -68,8 +79,17 @@ class Sources:
         if source is None:
             return NotEvaluated("it takes too long", REFUSED_SECONDS)
         if self._answered_at.get(source, float("-inf")) <= began_seconds:
+            if source not in self._hung:
+                self._hung_rounds[source] = self._hung_rounds.get(source, 0) + 1
             self._hung.add(source)
-        return NotEvaluated(f"{_named(source)} takes too long", _refused_seconds(source))
+        return NotEvaluated(f"{_named(source)} takes too long", self._refused_seconds(source))
+
+    def _refused_seconds(self, source: Source) -> float:
+        if not isinstance(source, BackendRef):
+            return LISTING_SECONDS
+        if source not in self._hung:
+            return REFUSED_SECONDS
+        return HUNG_SECONDS[min(self._hung_rounds[source], len(HUNG_SECONDS)) - 1]
 
 
 class OwnQueries:
@@ -103,7 +123,3 @@ def _named(source: Source) -> str:
     if isinstance(source, BackendRef):
         return f"a result of Prometheus ({source.name})"
     return f"the list of {source}"
-
-
-def _refused_seconds(source: Source) -> float:
-    return REFUSED_SECONDS if isinstance(source, BackendRef) else LISTING_SECONDS

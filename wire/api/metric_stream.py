@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from wire.api import kube_json
+from wire.api.status import StatusDetails, StatusError, failure, from_response
 
 PATH: Final = "/watch/metrics"
 
@@ -48,6 +49,20 @@ class StreamUpdate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     responses: tuple[StreamedResponse, ...] = ()
     as_of: float | None = None
+
+
+def send_a_get(why: str, *, is_temporary: bool) -> StatusError:
+    """429, in place of a response: the client sends a GET instead. `is_temporary`: it should go on to watch the path."""
+    details = StatusDetails(retry_after_seconds=1) if is_temporary else None
+    return failure(429, why, details)
+
+
+def goes_on(response: StreamedResponse) -> bool:
+    """Whether a path without a response should be watched nevertheless, because it will soon have one."""
+    if response.code != 429:
+        return False
+    status = from_response(response.code, bytes(response.body)).details
+    return status is not None and status.retry_after_seconds > 0
 
 
 def decode_request(message: bytes) -> StreamRequest:

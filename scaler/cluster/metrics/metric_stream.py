@@ -16,6 +16,7 @@ from wire.api.metric_stream import (
     StreamUpdate,
     WatchedPath,
     encode,
+    goes_on,
 )
 
 DROP_SECONDS: Final = 10.0
@@ -154,6 +155,9 @@ class MetricStream:
                 continue
             watched, body = self._paths[path], bytes(each.body)
             body_bytes = self._body_bytes + len(body) - watched.body_bytes
+            if goes_on(each):
+                self._withdraw(watched)
+                continue
             if each.code in NOT_STREAMED or body_bytes > BODIES_BYTES_MAX:
                 wait_seconds = DENIED_SECONDS if each.code in (401, 403) else REFUSED_SECONDS
                 self._refused_until[hash(path)] = self._monotonic() + wait_seconds
@@ -199,10 +203,15 @@ class MetricStream:
         ]:
             self._stop(path)
 
-    def _stop(self, path: str) -> None:
-        watched = self._paths.pop(path)
+    def _withdraw(self, watched: _Path) -> None:
+        """It has no response for now."""
         self._with_response -= watched.response is not None
         self._body_bytes -= watched.body_bytes
+        watched.response = None
+
+    def _stop(self, path: str) -> None:
+        watched = self._paths.pop(path)
+        self._withdraw(watched)
         self._paths_characters -= len(path)
         del self._path_of[watched.id]
         if self._new.pop(watched.id, None) is None:

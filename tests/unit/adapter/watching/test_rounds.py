@@ -21,8 +21,6 @@ from adapter.model import (
     Rows,
 )
 from adapter.watching.rounds import (
-    ANSWER_SECONDS,
-    CONCURRENT,
     PAUSE_SECONDS_MAX,
     Rounds,
 )
@@ -30,7 +28,7 @@ from tests.fakes import virtual_time
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus
 from wire.api.external_metrics import ExternalMetricValue, ExternalMetricValueList
 from wire.api.labels import parse
-from wire.api.status import Unavailable, internal_error, not_found
+from wire.api.status import Unavailable, not_found
 
 
 def request(metric="queue", namespace="shop"):
@@ -185,61 +183,6 @@ async def test_while_prometheus_fails_no_more_queries_than_the_limit_are_sent_in
     prometheus.requested.clear()
     await rounds.round()
     assert len(prometheus.requested) == 1
-
-
-class Hanging:
-    """Two backends: `queue` is of one that answers, everything else of one that does not."""
-
-    def __init__(self, slow=(), timeout_seconds=30.0):
-        self.slow = set(slow)
-        self.timeout_seconds = timeout_seconds
-        self.waited = []
-
-    async def answer(self, requested, observer):
-        metric = requested.request.metric
-        hangs = metric not in ("queue", "depth")
-        observer.query_built(query_of(metric, "hung" if hangs else "default"))
-        if hangs or metric in self.slow:
-            self.waited.append(metric)
-            await virtual_time.passes(self.timeout_seconds)
-            raise internal_error("no answer")
-        return document("1")
-
-
-def in_virtual_time(answers, metrics, rounds=1):
-    """The watched requests, and how long each round took."""
-    seconds = []
-
-    async def scenario():
-        loop = asyncio.get_running_loop()
-        world = Rounds(answers.answer, monotonic=loop.time)
-        watched = [world.watch(request(each)) for each in metrics]
-        for _ in range(rounds):
-            began_at = loop.time()
-            await world.round()
-            seconds.append(loop.time() - began_at)
-        return watched
-
-    return virtual_time.run(scenario()), seconds
-
-
-@pytest.mark.parametrize("timeout_seconds", [1.0, 30.0])
-def test_a_backend_that_hangs_does_not_stop_the_metrics_of_others(timeout_seconds):
-    metrics = [*(f"hung{number}" for number in range(1_000)), "queue"]
-    answers = Hanging(timeout_seconds=timeout_seconds)
-    (*hung, queue), seconds = in_virtual_time(answers, metrics, rounds=3)
-    assert queue.code == 200
-    assert {each.code for each in hung} == {429}, "a client sends a GET"
-    assert b"send a GET" in hung[0].body
-    assert seconds[0] <= 2 * ANSWER_SECONDS
-    assert seconds[1:] == [0.0, 0.0], "it is not tried again in each round"
-    assert len(answers.waited) <= 2 * CONCURRENT
-
-
-def test_a_slow_query_does_not_refuse_the_others_of_its_backend():
-    metrics = ["depth", *["queue"] * 3]
-    (slow, *others), _ = in_virtual_time(Hanging(slow=["depth"]), metrics)
-    assert (slow.code, {each.code for each in others}) == (429, {200})
 
 
 async def test_what_is_watched_during_a_round_is_evaluated_in_the_next_one():

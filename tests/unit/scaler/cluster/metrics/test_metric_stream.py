@@ -19,6 +19,7 @@ from wire.api.metric_stream import (
     decode_request,
     decode_update,
     encode,
+    send_a_get,
 )
 
 PATH = "/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/queue"
@@ -73,6 +74,28 @@ def watching():
     world.stream.watch(PATH)
     assert world.sent() == (1000.0, {1: PATH}, [])
     return world
+
+
+def test_a_path_without_a_response_for_now_is_read_by_gets_and_goes_on_to_be_watched():
+    world = watching()
+    world.receives(_1=b'"old"', as_of=1000.0)
+    temporary = send_a_get("Prometheus takes too long", is_temporary=True)
+    world.receives(_1=msgspec.json.encode(temporary.to_status()), code=429)
+    world.receives(as_of=1000.0)
+    assert (world.body(), world.stream.responses, world.dropped) == (None, 0, [])
+    assert world.stream.watch(PATH)
+    assert world.sent() == (1000.0, {}, []), "it is watched already"
+    world.receives(_1=b'"new"', as_of=1000.0)
+    assert world.body() == b'"new"'
+    assert world.changed == [PATH, PATH]
+
+
+def test_a_path_that_gets_no_response_is_not_watched():
+    world = watching()
+    refused = send_a_get("it takes too much memory", is_temporary=False)
+    world.receives(_1=msgspec.json.encode(refused.to_status()), code=429)
+    assert world.dropped == [PATH]
+    assert not world.stream.watch(PATH)
 
 
 def test_a_response_is_used_only_after_the_adapter_has_confirmed_it():
