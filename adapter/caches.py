@@ -16,8 +16,8 @@ MIB: Final = 1024 * 1024
 CACHES_BYTES: Final = 576 * MIB
 """The budget for the sum of the shares."""
 
-REQUESTS_BYTES: Final = 128 * MIB
-"""Requests by their path, with the query that was built last: those of 45,000 autoscalers that send GETs."""
+REQUESTS_BYTES: Final = 144 * MIB
+"""Requests by their path, with the query that was built last: those of 50,000 autoscalers that send GETs."""
 EVALUATIONS_BYTES: Final = 64 * MIB
 """Results of the last seconds: 110,000 rows."""
 OBJECT_LISTS_BYTES: Final = 50 * MIB
@@ -29,8 +29,8 @@ REVIEWS_BYTES: Final = 48 * MIB
 CONNECTIONS_BYTES: Final = 32 * MIB
 """What `wire.serving.connection_shares` lets clients take whose certificate is not verified: 16 MiB for those that are
 authenticated, 12 for all others, which were measured to take more than the estimate."""
-STREAMS_BYTES: Final = 112 * MIB
-"""What is watched, with its queries and the newest responses: 32,000 requests with one value, or 17,000 with those of five pods."""
+STREAMS_BYTES: Final = 96 * MIB
+"""What is watched, with its queries and the newest responses: 28,000 requests with one value, or 15,000 with those of five pods."""
 RESPONSES_BYTES: Final = 64 * MIB
 """What `wire.serving.large_responses` sends at a time: the list of 110,000 pods, or 25 of 5,000 pods."""
 WIDE_QUERIES_BYTES: Final = 38 * MIB

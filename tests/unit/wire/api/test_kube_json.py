@@ -172,7 +172,7 @@ def zero_of(field: inspect.Field) -> Any:
 def meaning(value: Any) -> Any:
     """What was decoded, where an empty list and none are the same."""
     if isinstance(value, msgspec.Raw):
-        return bytes(value)
+        return None if bytes(value) in (b"", b"null") else bytes(value)
     if isinstance(value, msgspec.Struct):
         fields = {name: meaning(getattr(value, name)) for name in value.__struct_fields__}
         return {name: each for name, each in fields.items() if each not in (None, [], {})}

@@ -97,6 +97,7 @@ def test_a_cycle_that_was_frozen_while_it_was_used_is_freed_by_a_complete_collec
     seconds = iter(range(1_000))
     survivors = Survivors(gc, lambda: float(next(seconds)))
     gc.callbacks.append(survivors.collected)
+    gc.disable()
     try:
         node = Node()
         node.itself = node
@@ -112,5 +113,6 @@ def test_a_cycle_that_was_frozen_while_it_was_used_is_freed_by_a_complete_collec
         assert freed() is None
         assert gc.get_freeze_count() > len(more)
     finally:
+        gc.enable()
         gc.callbacks.remove(survivors.collected)
         gc.unfreeze()
