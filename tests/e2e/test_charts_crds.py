@@ -33,6 +33,7 @@ def bare() -> Iterator[Cluster]:
 def helm(bare: Cluster) -> Iterator[Helm]:
     helm = Helm(bare, "default")
     yield helm
+    wait_until_listable(bare)
     for release in helm.releases():
         helm.uninstall(release)
     for plural in crds(bare):
