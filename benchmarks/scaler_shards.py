@@ -86,9 +86,8 @@ def _wait_for_events(found: AdapterEnvironment, deadline_seconds: float) -> None
 
     def are_written() -> bool:
         metric, having = "apiserver_request_total", ('resource="events"',)
-        with contextlib.suppress(
-            ValueError
-        ):  # While it is busy, kube-apiserver may not respond in time.
+        # While it is busy, kube-apiserver may not respond in time.
+        with contextlib.suppress(ValueError):
             counts.append(scrape.total(port, metric, having=having, tls=found.bench.targets.tls))
             return counts[-1] == counts[-2]
         return False
@@ -111,8 +110,8 @@ def _measured(found: AdapterEnvironment, replicas: "_Replicas", seconds: float) 
     def cpu_seconds() -> dict[str, float]:
         return {name: sum(map(proc.cpu_seconds, some)) for name, some in pids.items()}
 
-    reconciles, delays, spent = replicas.reconciles(), replicas.delays(), cpu_seconds()
-    reads, rounds = replicas.reads(), _rounds(found)
+    reconciles, delays = replicas.reconciles(), replicas.delays()
+    reads, rounds, spent = replicas.reads(), _rounds(found), cpu_seconds()
     elapse(seconds)
     cores = {name: (each - spent[name]) / seconds for name, each in cpu_seconds().items()}
     memory = [proc.rss_mib(pid) for pid in replicas.pids]

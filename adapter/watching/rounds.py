@@ -258,11 +258,11 @@ class Rounds:
         except asyncio.CancelledError:
             if not limit.was_exceeded():
                 raise
-            self._refuse(watched, self._sources.waited(steps.source, began_seconds))
+            self._refuse(watched, steps.waited(began_seconds))
             return
         except StatusError as error:
             if self._monotonic() - began_seconds > self._answer_seconds * SLOW_FAILURE_RATIO:
-                self._refuse(watched, self._sources.waited(steps.source, began_seconds))
+                self._refuse(watched, steps.waited(began_seconds))
                 return
             failure_code = error.code
             _fail(watched, error)
@@ -303,15 +303,14 @@ class Rounds:
     def _refuse(self, watched: Watched, error: NotEvaluated) -> None:
         watched.refused_until_seconds = self._monotonic() + error.seconds
         watched.crowded_rounds = 0
-        why = f"{error.why}, so this one is not watched: send a GET"
+        why = f"{error.why}, so this one is not streamed now: send a GET"
         _fail(watched, send_a_get(why, is_temporary=error.is_temporary))
 
     def _refuse_crowded(self, watched: Watched) -> None:
         rounds = watched.crowded_rounds + 1
-        limit = self._own_queries.plans_max
-        why = f"more than {limit} queries of watched metrics are for one metric each"
+        why = f"more than {self._own_queries.plans_max} queries of watched metrics are for one metric each"
         is_last = rounds >= OWN_QUERY_ROUNDS
-        self._refuse(watched, NotEvaluated(why, REFUSED_SECONDS if is_last else 0.0))
+        self._refuse(watched, NotEvaluated.for_long(why) if is_last else NotEvaluated(why))
         watched.crowded_rounds = 0 if is_last else rounds
 
 
@@ -371,6 +370,9 @@ class _Steps(AnswerObserver):
             self._sources.failed(self.source, began_seconds, now_seconds)
         else:
             self._sources.succeeded(self.source, now_seconds)
+
+    def waited(self, began_seconds: float) -> NotEvaluated:
+        return self._sources.waited(self.source, began_seconds, self._monotonic())
 
     def _wait_for(self, source: Source) -> None:
         self._sources.check(source, self._monotonic())

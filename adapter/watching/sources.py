@@ -3,7 +3,7 @@
 Otherwise a round, and so the metrics of every other backend, would wait for one request after the other.
 """
 
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 from adapter.model import BackendRef, Plan
 
@@ -12,27 +12,38 @@ FAILING_SECONDS: Final = 0.5
 REFUSED_SECONDS: Final = 60.0
 """How long a request is not evaluated that is beyond a limit."""
 HUNG_SECONDS: Final = (0.0, 5.0, 15.0, REFUSED_SECONDS)
-"""The same for those of a backend that answers none in time, in the first round, the next one in which they are evaluated, and so on: one
-slow response of Prometheus must not leave all metrics of a minute to GETs."""
-LISTING_SECONDS: Final = 5.0
-"""The same for one that has waited for objects: the first list of a resource may just take longer than a round waits."""
+"""The same for those of a backend that answers none in time: after the first round, the next one in which it was tried, and so on. One slow
+response of Prometheus must not leave all metrics to GETs for a minute."""
+LISTING_SECONDS: Final = (5.0, 5.0, 15.0, REFUSED_SECONDS)
+"""The same for those that have waited for objects: the first list of a resource may just take longer than a round waits."""
 
 Source = BackendRef | str
 """A backend, or the name of a resource whose objects are listed."""
 
 
 class NotEvaluated(Exception):
-    """Why a request is not evaluated in a round, and for how long it is not tried again: 0 until the next round."""
+    """Why a request is not evaluated in a round, and for how long it is not tried again: 0 until the next round.
 
-    def __init__(self, why: str, seconds: float = 0.0) -> None:
+    `is_temporary`: it is tried again so soon that a client should go on to watch it.
+    """
+
+    def __init__(self, why: str, seconds: float = 0.0, *, is_temporary: bool = True) -> None:
         super().__init__(why)
         self.why = why
         self.seconds = seconds
+        self.is_temporary = is_temporary
 
-    @property
-    def is_temporary(self) -> bool:
-        """Whether it is evaluated again so soon that a client should go on to watch it."""
-        return self.seconds < REFUSED_SECONDS
+    @classmethod
+    def for_long(cls, why: str) -> Self:
+        """A client stops to watch the request."""
+        return cls(why, REFUSED_SECONDS, is_temporary=False)
+
+
+class _Hung(NamedTuple):
+    """Since when a source is not tried in this round, and for how long it is not tried afterwards."""
+
+    at_seconds: float
+    pause_seconds: float
 
 
 class Sources:
@@ -42,9 +53,9 @@ class Sources:
         self._answered_at: dict[Source, float] = {}
         self._succeeded_at: dict[Source, float] = {}
         self._failing_since: dict[Source, float] = {}
-        self._hung: set[Source] = set()
+        self._hung: dict[Source, _Hung] = {}
         self._hung_rounds: dict[Source, int] = {}
-        """In how many, without an answer since the first one."""
+        """In how many rounds each has hung since its last answer."""
 
     def round_begins(self) -> None:
         """Try every source again."""
@@ -55,9 +66,9 @@ class Sources:
 
     def check(self, source: Source, now_seconds: float) -> None:
         """Raises `NotEvaluated` for one that gives nothing."""
-        if source in self._hung:
-            why = f"{_named(source)} has not responded to other metrics"
-            raise NotEvaluated(why, self._refused_seconds(source))
+        hung = self._hung.get(source)
+        if hung is not None:
+            raise _later(hung, now_seconds, f"{_named(source)} has not responded to other metrics")
         since = self._failing_since.get(source)
         if since is not None and now_seconds - since > FAILING_SECONDS:
             raise NotEvaluated(f"{_named(source)} has failed for other metrics")
@@ -74,22 +85,28 @@ class Sources:
         succeeded_at = self._succeeded_at.get(source, began_seconds)
         self._failing_since.setdefault(source, max(began_seconds, succeeded_at))
 
-    def waited(self, source: Source | None, began_seconds: float) -> NotEvaluated:
+    def waited(
+        self, source: Source | None, began_seconds: float, now_seconds: float
+    ) -> NotEvaluated:
         """A request has waited as long as it may. If nothing else has had a response meanwhile, no other request waits either."""
         if source is None:
-            return NotEvaluated("it takes too long", REFUSED_SECONDS)
-        if self._answered_at.get(source, float("-inf")) <= began_seconds:
-            if source not in self._hung:
-                self._hung_rounds[source] = self._hung_rounds.get(source, 0) + 1
-            self._hung.add(source)
-        return NotEvaluated(f"{_named(source)} takes too long", self._refused_seconds(source))
-
-    def _refused_seconds(self, source: Source) -> float:
-        if not isinstance(source, BackendRef):
-            return LISTING_SECONDS
+            return NotEvaluated.for_long("it takes too long")
         if source not in self._hung:
-            return REFUSED_SECONDS
-        return HUNG_SECONDS[min(self._hung_rounds[source], len(HUNG_SECONDS)) - 1]
+            if self._answered_at.get(source, float("-inf")) > began_seconds:
+                return NotEvaluated.for_long(f"{_named(source)} takes too long")
+            self._hangs(source, now_seconds)
+        return _later(self._hung[source], now_seconds, f"{_named(source)} takes too long")
+
+    def _hangs(self, source: Source, now_seconds: float) -> None:
+        rounds = self._hung_rounds[source] = self._hung_rounds.get(source, 0) + 1
+        pauses = HUNG_SECONDS if isinstance(source, BackendRef) else LISTING_SECONDS
+        self._hung[source] = _Hung(now_seconds, pauses[min(rounds, len(pauses)) - 1])
+
+
+def _later(hung: _Hung, now_seconds: float, why: str) -> NotEvaluated:
+    """All requests of the source are tried again at the same time."""
+    left_seconds = max(0.0, hung.at_seconds + hung.pause_seconds - now_seconds)
+    return NotEvaluated(why, left_seconds, is_temporary=hung.pause_seconds < REFUSED_SECONDS)
 
 
 class OwnQueries:

@@ -4,7 +4,7 @@ from typing import Final
 
 from adapter.answer.answering import AnswerDocument
 from adapter.documents.encoding import encoded
-from adapter.watching.sources import REFUSED_SECONDS, NotEvaluated
+from adapter.watching.sources import NotEvaluated
 from wire.api.status import StatusError
 
 BODY_BYTES_MAX: Final = 8 << 20
@@ -17,5 +17,5 @@ def streamed_body(document: AnswerDocument) -> bytes:
         found = encoded(document, bytes_max=BODY_BYTES_MAX)
     except StatusError as error:
         why = f"the response has more than {BODY_BYTES_MAX >> 20} MiB"
-        raise NotEvaluated(why, REFUSED_SECONDS) from error
+        raise NotEvaluated.for_long(why) from error
     return b"".join(found.pieces)

@@ -33,6 +33,7 @@ GAUGES = {
 
 
 READY_DEADLINE_SECONDS = 300.0
+"""The first LISTs of tens of thousands of objects take longer than those of tests."""
 
 OF_LOAD_AUTOSCALERS = (CRD.name, "scalingcalendars.yaml")
 """The CRDs that the scaler's chart installs for them."""
@@ -67,7 +68,6 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
             wait=False,
         )
         try:
-            # With tens of thousands of objects, the first LISTs take longer than those of tests.
             started.wait_until_ready(READY_DEADLINE_SECONDS)
         except BaseException:
             started.stop()

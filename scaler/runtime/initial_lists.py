@@ -1,8 +1,9 @@
 """What the first reconciles would read one by one: stored memories and Scales, from LISTs.
 
 Saves two requests for each autoscaler that a replica begins to reconcile: 10,000 need 200 in place of 20,000. A collection
-is listed only if at least a tenth of its objects are needed. The first reconciles wait for the LIST that concerns them, at most
-as long as requests for each object would take; what it has not returned by then, or was refused, is read as in any other reconcile.
+is listed only if at least a tenth of its objects are needed. The first reconciles wait for the LIST that concerns them, for 10 s or
+2 ms for each object; what it has not returned by then, or was refused, is read as in any other reconcile. So is everything else if a
+LIST returns nothing that is needed for 10 s.
 
 When it is wrong: each object is used once, and only in the version that the watches show at that time. A Scale is used as a
 copy, so a write fails if it has changed. What another process may write from now on is forgotten.
@@ -32,8 +33,9 @@ from wire.kube.mapping import GroupVersionResource
 from wire.kube.requests import Reader
 
 SECONDS_MIN: Final = 10.0
+"""How long is waited for a LIST at least, and for the next object of a longer one."""
 OBJECT_SECONDS: Final = 0.002
-"""What kube-apiserver needs for a GET and its response."""
+"""How long is waited for each object of a long LIST: what kube-apiserver needs for a GET."""
 # Deployments and autoscalers may have hundreds of kilobytes each.
 PAGE_SIZE: Final = 100
 # Takes 3 ms to decode at most, whatever users put into their objects.
@@ -57,6 +59,7 @@ class _Listing(Generic[Found]):
         self._found: dict[str, Found] = {}
         self._is_over = False
         self._changed = asyncio.Event()
+        self.on_found: Callable[[], None] = lambda: None
 
     def __contains__(self, name: str) -> bool:
         return name in self._needed
@@ -75,6 +78,7 @@ class _Listing(Generic[Found]):
         """An object of the LIST."""
         if name in self._needed:
             self._found[name] = found
+            self.on_found()
 
     def end(self) -> None:
         """Nothing more is found."""
@@ -183,11 +187,16 @@ class InitialLists:
         seconds_max = max(SECONDS_MIN, listing.needed * OBJECT_SECONDS)
 
         async def run() -> None:
+            now = asyncio.get_running_loop().time
+            began_at = now()
             try:
-                async with asyncio.timeout(seconds_max):
+                async with asyncio.timeout(SECONDS_MIN) as limit:
+                    listing.on_found = lambda: limit.reschedule(
+                        min(now() + SECONDS_MIN, began_at + seconds_max)
+                    )
                     await reading
             except TimeoutError:
-                log.info("a first LIST is not complete after %g s: the rest is read one by one", seconds_max)  # fmt: skip
+                log.info("a first LIST is not complete after %.0f s: the rest is read one by one", now() - began_at)  # fmt: skip
             except Exception:
                 # A bug: what was not found is read one by one.
                 log.exception("a first LIST failed")

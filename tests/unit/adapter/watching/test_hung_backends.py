@@ -6,8 +6,15 @@ import itertools
 import msgspec
 import pytest
 
+from adapter.model import BackendRef
 from adapter.watching.rounds import ANSWER_SECONDS, CONCURRENT, Rounds
-from adapter.watching.sources import HUNG_SECONDS
+from adapter.watching.sources import (
+    HUNG_SECONDS,
+    LISTING_SECONDS,
+    REFUSED_SECONDS,
+    NotEvaluated,
+    Sources,
+)
 from tests.fakes import virtual_time
 from tests.unit.adapter.watching.test_rounds import document, query_of, request
 from wire.api.status import Status, internal_error
@@ -103,6 +110,36 @@ def test_after_one_late_answer_all_are_evaluated_in_the_next_round():
         assert {each.code for each in watched} == {200}
 
     virtual_time.run(scenario())
+
+
+def test_an_answer_after_others_have_waited_too_long_changes_nothing_for_those_that_follow():
+    sources, backend = Sources(), BackendRef("slow")
+    assert sources.waited(backend, 0.6, 2.6).is_temporary
+    sources.succeeded(backend, 2.7)
+    with pytest.raises(NotEvaluated, match="has not responded to other metrics"):
+        sources.check(backend, 2.8)
+    assert sources.waited(backend, 1.0, 3.0).is_temporary
+    sources.round_begins()
+    sources.check(backend, 4.0)
+    assert sources.waited(backend, 4.0, 6.0).seconds == HUNG_SECONDS[0], "it begins again"
+
+
+@pytest.mark.parametrize(
+    ("source", "pauses"), [(BackendRef("a"), HUNG_SECONDS), ("pods", LISTING_SECONDS)]
+)
+def test_all_requests_of_a_source_are_tried_again_at_the_same_time(source, pauses):
+    sources = Sources()
+    for number, pause_seconds in enumerate(pauses):
+        sources.round_begins()
+        now_seconds = 100.0 * number
+        first = sources.waited(source, now_seconds, now_seconds + 2.0)
+        assert (first.seconds, first.is_temporary) == (
+            pause_seconds,
+            pause_seconds < REFUSED_SECONDS,
+        )
+        later = sources.waited(source, now_seconds, now_seconds + 3.0)
+        assert later.seconds == max(0.0, pause_seconds - 1.0)
+        assert later.is_temporary is first.is_temporary
 
 
 def test_a_backend_that_goes_on_to_hang_is_tried_less_and_less_often():

@@ -19,7 +19,7 @@ async def test_a_response_that_is_too_large_is_refused_for_a_while_and_takes_no_
     with traced_memory() as memory:
         await world.rounds.round()
         assert (watched.code, watched.version) == (429, 1)
-        assert b"the response has more than 8 MiB, so this one is not watched" in watched.body
+        assert b"the response has more than 8 MiB, so this one is not streamed now" in watched.body
         assert memory.peak_bytes < 2_000_000
     world.answers.responses["queue"] = document("1")
     world.seconds += REFUSED_SECONDS - 1

@@ -5,7 +5,10 @@ import weakref
 
 import pytest
 
-from wire.process.garbage import LONG_SECONDS, Survivors
+from wire.process.garbage import IMPORTED_SECONDS, LONG_SECONDS, Survivors
+
+OBJECTS_OF_LONG = 1_000
+IMPORTED = round(OBJECTS_OF_LONG * IMPORTED_SECONDS / LONG_SECONDS)
 
 
 class Heap:
@@ -14,7 +17,7 @@ class Heap:
     `garbage` are cycles that were frozen while they were in use.
     """
 
-    def __init__(self, objects):
+    def __init__(self, objects=IMPORTED):
         self.objects, self.frozen, self.seconds = objects, 0, 0.0
         self.garbage = 0
         self.survivors = Survivors(self, lambda: self.seconds)
@@ -29,85 +32,80 @@ class Heap:
         return self.frozen
 
     def collect(self):
-        checked = self.objects - self.frozen
-        self.survivors.collected("start", {"generation": 2})
-        self.seconds += 1.001 * checked * LONG_SECONDS / 1_000
+        checked, freed = self.objects - self.frozen, 0
+        self.survivors.collected("start", {"generation": 2, "collected": 0})
+        self.seconds += 1.001 * checked * LONG_SECONDS / OBJECTS_OF_LONG
         if not self.frozen:
-            self.objects -= self.garbage
-            self.garbage = 0
-        self.survivors.collected("stop", {"generation": 2})
+            freed, self.garbage = self.garbage, 0
+            self.objects -= freed
+        self.survivors.collected("stop", {"generation": 2, "collected": freed})
         return checked
 
 
 def test_what_exists_at_the_start_is_not_checked():
-    heap = Heap(50_000)
+    heap = Heap()
     heap.objects += 10
     assert heap.collect() == 10
 
 
 def test_what_survives_a_long_collection_is_not_checked_again():
-    heap = Heap(50_000)
-    heap.objects += 1_000
-    assert [heap.collect(), heap.collect()] == [1_000, 0]
+    heap = Heap()
+    heap.objects += OBJECTS_OF_LONG
+    assert [heap.collect(), heap.collect()] == [OBJECTS_OF_LONG, 0]
 
 
 def test_after_a_short_collection_everything_is_checked_again():
-    heap = Heap(50_000)
-    heap.objects += 999
-    assert [heap.collect(), heap.collect()] == [999, 999]
+    heap = Heap()
+    heap.objects += OBJECTS_OF_LONG - 10
+    assert [heap.collect(), heap.collect()] == 2 * [OBJECTS_OF_LONG - 10]
 
 
 @pytest.mark.parametrize("generation", [0, 1])
 def test_collections_of_new_objects_freeze_nothing(generation):
-    heap = Heap(50_000)
-    heap.objects += 1_000
-    heap.survivors.collected("start", {"generation": generation})
+    heap = Heap()
+    heap.objects += OBJECTS_OF_LONG
+    heap.survivors.collected("start", {"generation": generation, "collected": 0})
     heap.seconds += 1.0
-    heap.survivors.collected("stop", {"generation": generation})
-    assert heap.frozen == 50_000
+    heap.survivors.collected("stop", {"generation": generation, "collected": 0})
+    assert heap.frozen == IMPORTED
 
 
-def test_when_twice_as_many_are_frozen_the_next_collection_is_complete_and_then_counts():
-    heap = Heap(10_000)
+def test_a_complete_collection_follows_when_as_much_is_new_as_the_last_one_has_checked():
+    heap = Heap(IMPORTED)
     checked = []
     for _ in range(40):
         heap.objects += 1_000
         checked.append(heap.collect())
-    complete = [count for count in checked if count > 1_000]
-    assert complete == [22_000, 46_000]
+    complete = [(number, count) for number, count in enumerate(checked) if count > 1_000]
+    assert complete == [(5, 11_000), (17, 23_000)]
 
 
 def test_garbage_that_was_frozen_does_not_add_up():
-    heap = Heap(10_000)
+    heap = Heap(IMPORTED)
     most = 0
-    for _ in range(100):
+    for _ in range(200):
         heap.objects += 1_000
         heap.garbage += 1_000
         heap.collect()
         most = max(most, heap.objects)
-    assert 20_000 < most <= 22_000
+    assert 2 * IMPORTED < most <= 4 * IMPORTED
 
 
 class Node:
     pass
 
 
-class RealCollector:
-    """The module `gc`, with these numbers of frozen objects."""
-
-    freeze = staticmethod(gc.freeze)
-    unfreeze = staticmethod(gc.unfreeze)
-
-    def __init__(self, *counts):
-        self.counts = iter(counts)
-
-    def get_freeze_count(self):
-        return next(self.counts)
-
-
 def test_a_cycle_that_was_frozen_while_it_was_used_is_freed_by_a_complete_collection():
-    seconds = iter(range(100))
-    survivors = Survivors(RealCollector(10, 15, 15, 21, 12), lambda: float(next(seconds)))
+    """With the real collector, which calls it from inside of a collection."""
+    step_seconds = LONG_SECONDS
+    seconds = 0.0
+
+    def busy_seconds():
+        nonlocal seconds
+        seconds += step_seconds
+        return seconds
+
+    survivors = Survivors(gc, busy_seconds)
     gc.callbacks.append(survivors.collected)
     gc.disable()
     try:
@@ -118,6 +116,7 @@ def test_a_cycle_that_was_frozen_while_it_was_used_is_freed_by_a_complete_collec
         del node
         gc.collect()
         assert freed() is not None
+        step_seconds = IMPORTED_SECONDS
         gc.collect()
         assert gc.get_freeze_count() == 0
         gc.collect()
@@ -126,4 +125,4 @@ def test_a_cycle_that_was_frozen_while_it_was_used_is_freed_by_a_complete_collec
     finally:
         gc.enable()
         gc.callbacks.remove(survivors.collected)
-        gc.unfreeze()
+        gc.freeze()  # As tests/conftest.py does.
