@@ -147,23 +147,16 @@ class _Replicas:
         self._ports = [each.port for each in programs]
         self.pids = tuple(each.process.pid for each in programs)
 
-    def total(self, metric: str) -> float:
-        return sum(scrape.total(port, metric, tls=self._tls) for port in self._ports)
+    def total(self, metric: str, *, having: tuple[str, ...] = ()) -> float:
+        found = (scrape.total(port, metric, having=having, tls=self._tls) for port in self._ports)
+        return sum(found)
 
     def reconciles(self) -> float:
         return self.total("loadline_scaler_reconciliations_total")
 
     def reads(self) -> float:
         """Metrics that were requested, since the stream had no response that is new enough."""
-        return sum(
-            scrape.total(
-                port,
-                "loadline_scaler_metrics_api_requests_total",
-                having=('result="sent"',),
-                tls=self._tls,
-            )
-            for port in self._ports
-        )
+        return self.total("loadline_scaler_metrics_api_requests_total", having=('result="sent"',))
 
     def delays(self) -> dict[str, float]:
         found: Counter[str] = Counter()

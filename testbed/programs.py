@@ -77,6 +77,7 @@ def start_program(
     repository: Path = REPOSITORY,
     identity: PodIdentity | None = None,
     wait: bool = True,
+    ready_deadline_seconds: float = READY_DEADLINE_SECONDS,
 ) -> LoadlineProcess:
     """Start `python -m <program> --secure-port=... --bind-address=127.0.0.1 <flags>` and wait for /readyz.
 
@@ -104,7 +105,7 @@ def start_program(
     started = LoadlineProcess(process, port)
     if wait:
         try:
-            started.wait_until_ready()
+            started.wait_until_ready(ready_deadline_seconds)
         except BaseException:
             started.stop()
             raise

@@ -65,13 +65,8 @@ class BenchCluster(msgspec.Struct, frozen=True, kw_only=True):
             log_directory=self.directory,
             repository=repository,
             identity=self.identity,
-            wait=False,
+            ready_deadline_seconds=READY_DEADLINE_SECONDS,
         )
-        try:
-            started.wait_until_ready(READY_DEADLINE_SECONDS)
-        except BaseException:
-            started.stop()
-            raise
         for flag, gauge in GAUGES.items():
             values = {name: value for name, _, value in (each.partition("=") for each in flags)}
             if values.get(flag, "never") != "never":

@@ -8,11 +8,8 @@ import pytest
 from aiohttp import web
 
 from tests.deadline import DEADLINE_SECONDS
+from tests.unit.wire.serving.connection.connections import connecting, ok
 from wire.serving.listener import Listener
-
-
-async def ok(_: web.Request) -> web.Response:
-    return web.Response(text="ok")
 
 
 async def size(request: web.Request) -> web.Response:
@@ -26,16 +23,8 @@ async def connect():
     app.router.add_post("/size", size)
     listener = Listener(app, drain_seconds=0.1)
     await listener.start("127.0.0.1", 0, tls=None)
-    writers = []
-
-    async def open_one():
-        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
-        writers.append(writer)
-        return reader, writer
-
-    yield open_one
-    for writer in writers:
-        writer.close()
+    async with connecting(listener) as connect:
+        yield connect
     await listener.stop()
 
 

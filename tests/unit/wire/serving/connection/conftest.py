@@ -1,12 +1,11 @@
 """A listener with small limits, and connections with it."""
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 
 import pytest
 from aiohttp import web
 
-from tests.unit.wire.serving.connection.connections import SMALL_HEADS, Connect, ok
+from tests.unit.wire.serving.connection.connections import SMALL_HEADS, Connect, connecting, ok
 from wire.serving.connection_shares import SHARES, Group, Share
 from wire.serving.http_connection import ConnectionLimits
 from wire.serving.listener import Listener
@@ -53,13 +52,5 @@ async def listener(
 
 @pytest.fixture
 async def connect(listener: Listener) -> AsyncIterator[Connect]:
-    writers = []
-
-    async def open_one():
-        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
-        writers.append(writer)
-        return reader, writer
-
-    yield open_one
-    for writer in writers:
-        writer.close()
+    async with connecting(listener) as connect:
+        yield connect

@@ -1,7 +1,8 @@
 """Connections with a listener over plain TCP, for the tests of their limits."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 
 from aiohttp import web
 
@@ -22,6 +23,21 @@ async def ok(_: web.Request) -> web.Response:
 async def response(reader: asyncio.StreamReader) -> bytes:
     head = await reader.readuntil(b"\r\n\r\n")
     return head + await reader.readexactly(2)
+
+
+@asynccontextmanager
+async def connecting(listener: Listener) -> AsyncIterator[Connect]:
+    """Opens connections, and closes them in the end."""
+    writers: list[asyncio.StreamWriter] = []
+
+    async def open_one() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+        writers.append(writer)
+        return reader, writer
+
+    yield open_one
+    for writer in writers:
+        writer.close()
 
 
 def has_ended(listener: Listener) -> bool:
