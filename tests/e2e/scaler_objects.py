@@ -116,6 +116,12 @@ class Workspace:
         found: Json = self.read().get("status", {})
         return found
 
+    def metric(self, index: int) -> Json:
+        """One of the current metrics; fails until a status with it is written: an HPA has null before."""
+        found = self.status().get("currentMetrics") or []
+        assert len(found) > index, found
+        return dict(found[index])
+
     def read(self) -> Json:
         """Read the autoscaler."""
         found: Json = self._cluster.get(self._path)

@@ -246,8 +246,9 @@ def replicas(cluster: Cluster, namespace: str) -> int:
 def scaling_active(cluster: Cluster, namespace: str, wanted: str) -> str:
     """The message of the condition ScalingActive; fails until it has this status."""
     path = f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers/web"
-    conditions = cluster.get(path)["status"]["conditions"]
-    active = next(c for c in conditions if c["type"] == "ScalingActive")
+    conditions = cluster.get(path)["status"].get("conditions", ())
+    active = next((c for c in conditions if c["type"] == "ScalingActive"), None)
+    assert active is not None, "no status is written yet"
     assert active["status"] == wanted, active["message"]
     return active["message"]
 

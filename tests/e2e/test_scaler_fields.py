@@ -298,11 +298,7 @@ def test_the_least_busy_pod_is_deleted(cluster, exporter, workspace):
     for pod, amount in ((first, 9), (idle, 1), (third, 5)):
         exporter.set("connections", amount, namespace=workspace.namespace, pod=pod)
     until(
-        lambda: (
-            len(workspace.status().get("currentMetrics", ())) == 2
-            and workspace.status()["currentMetrics"][1].get("pods", {}).get("current")
-            == {"averageValue": "5"}
-        ),
+        lambda: workspace.metric(1).get("pods", {}).get("current") == {"averageValue": "5"},
         what="the connections of all pods",
     )
     exporter.set("queue_length", 60, namespace=workspace.namespace, queue="mail")
@@ -325,11 +321,7 @@ def test_a_deletion_cost_that_a_user_has_set_stays(cluster, exporter, workspace)
     cluster.kubectl("annotate", f"pod/{idle}", f"-n{workspace.namespace}", f"{DELETION_COST}=100")
     applied(cluster, workspace, queue("30"), connections, replicas=3, behavior={"scaleDown": down})
     until(
-        lambda: (
-            len(workspace.status().get("currentMetrics", ())) == 2
-            and workspace.status()["currentMetrics"][1].get("pods", {}).get("current")
-            == {"averageValue": "5"}
-        ),
+        lambda: workspace.metric(1).get("pods", {}).get("current") == {"averageValue": "5"},
         what="the connections of all pods",
     )
     exporter.set("queue_length", 60, namespace=workspace.namespace, queue="mail")

@@ -53,10 +53,10 @@ def test_an_hpa_is_scaled_in_place_of_the_built_in_controller(
     event = workspace.has_event("SuccessfulRescale")
     assert event["source"]["component"] == event["reportingComponent"] == "loadline-scaler"
 
-    def share_of_each() -> Json:
-        return workspace.read()["status"]["currentMetrics"][0]["external"]["current"]
-
-    until(lambda: share_of_each() == {"averageValue": "10"}, what="the status of four replicas")
+    until(
+        lambda: workspace.metric(0)["external"]["current"] == {"averageValue": "10"},
+        what="the status of four replicas",
+    )
     written = workspace.read()
     assert written["metadata"]["labels"] == {"kept": "yes"}
     assert written["status"]["currentReplicas"] == 4
