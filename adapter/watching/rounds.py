@@ -7,6 +7,7 @@ those of a backend that answers none: a round must not wait for them (`adapter.w
 """
 
 import asyncio
+import hashlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -55,8 +56,8 @@ SLOW_FAILURE_RATIO: Final = 0.25
 """After this part of that time, a failure is like no answer: the timeout of a backend may be shorter than a round waits."""
 WATCHED_BYTES: Final = 500
 """What a watched request takes beside its query and its response, roughly."""
-COPIES: Final = 2
-"""A response is kept as JSON, and once more without its timestamps, to compare with the next one."""
+DIGEST_BYTES: Final = 16
+"""Of a response without its timestamps, to compare with the next one: two responses with the same digest do not happen by chance."""
 CONCURRENT: Final = 64
 SLICE_SECONDS: Final = 0.005
 """How long requests that need no waiting may follow each other before everything else gets its turn."""
@@ -91,7 +92,7 @@ class RoundListener(Protocol):
 class Watched:
     """A request, and its newest response. `version` changes with the response; 0 before the first."""
 
-    __slots__ = ("body", "code", "crowded_rounds", "has_new_user", "known", "refused_until_seconds", "size_bytes", "users", "values", "version")  # fmt: skip
+    __slots__ = ("body", "code", "crowded_rounds", "digest", "has_new_user", "known", "refused_until_seconds", "size_bytes", "users", "version")  # fmt: skip
 
     def __init__(self, request: MetricRequest) -> None:
         self.known = KnownRequest(request)
@@ -100,7 +101,7 @@ class Watched:
         self.version = 0
         self.code = 0
         self.body = b""
-        self.values = b""
+        self.digest = b""
         self.crowded_rounds = 0
         """In how many, one after the other, its own query was beyond the limit."""
         self.refused_until_seconds = float("-inf")
@@ -109,15 +110,16 @@ class Watched:
     @property
     def needed_bytes(self) -> int:
         """What it takes with its query and its newest response."""
-        return WATCHED_BYTES + self.known.query_bytes + COPIES * len(self.body)
+        return WATCHED_BYTES + self.known.query_bytes + len(self.body)
 
     def become(self, code: int, values: bytes, encoded: Callable[[], bytes]) -> None:
         """Take a response. One that differs only in the timestamps of its values is the same, but a new user gets timestamps of this round or the one before."""
-        has_changed = self.version == 0 or (code, values) != (self.code, self.values)
+        digest = hashlib.blake2b(values, digest_size=DIGEST_BYTES).digest()
+        has_changed = self.version == 0 or (code, digest) != (self.code, self.digest)
         if not (has_changed or self.has_new_user):
             return
         # First, because it may raise.
-        self.code, self.values, self.body = code, _exact(values), _exact(encoded())
+        self.code, self.digest, self.body = code, digest, _exact(encoded())
         self.version += has_changed
         self.has_new_user = False
 

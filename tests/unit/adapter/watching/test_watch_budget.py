@@ -14,7 +14,7 @@ from tests.unit.adapter.watching.test_rounds import document
     ("bytes_max", "codes"),
     [
         pytest.param(3 * (PATH_BYTES + WATCHED_BYTES + 2_000), {200}, id="all fit"),
-        pytest.param(2 * (PATH_BYTES + WATCHED_BYTES) + 3_100, {200, 429}, id="not all fit"),
+        pytest.param(2 * (PATH_BYTES + WATCHED_BYTES) + 2_800, {200, 429}, id="not all fit"),
         pytest.param(100, {429}, id="none fits"),
     ],
 )
@@ -52,7 +52,7 @@ async def test_a_path_whose_permission_cannot_be_checked_takes_nothing_of_the_bu
 
 
 async def test_a_response_that_does_not_fit_is_refused_and_smaller_ones_are_sent():
-    adapter = Adapter(20_000)
+    adapter = Adapter(10_000)
     await adapter.listener.start("127.0.0.1", 0, tls=None)
     adapter.answers.responses["queue"] = document("1", labels={"large": "x" * 10_000})
     async with adapter.client() as client:

@@ -5,10 +5,10 @@ import weakref
 
 import pytest
 
-from wire.process.garbage import IMPORTED_SECONDS, LONG_SECONDS, Survivors
+from wire.process.garbage import GROWTH_RATIO, LONG_SECONDS, Survivors
 
 OBJECTS_OF_LONG = 1_000
-IMPORTED = round(OBJECTS_OF_LONG * IMPORTED_SECONDS / LONG_SECONDS)
+IMPORTED = 5 * OBJECTS_OF_LONG
 
 
 class Heap:
@@ -20,7 +20,7 @@ class Heap:
     def __init__(self, objects=IMPORTED):
         self.objects, self.frozen, self.seconds = objects, 0, 0.0
         self.garbage = 0
-        self.survivors = Survivors(self, lambda: self.seconds)
+        self.survivors = Survivors(self, lambda: self.seconds, lambda: self.objects)
 
     def freeze(self):
         self.frozen = self.objects
@@ -28,17 +28,18 @@ class Heap:
     def unfreeze(self):
         self.frozen = 0
 
-    def get_freeze_count(self):
-        return self.frozen
+    def replace(self, objects):
+        """Some of those that are frozen are freed by their reference counts, and there are as many new ones."""
+        self.frozen = max(0, self.frozen - objects)
 
     def collect(self):
-        checked, freed = self.objects - self.frozen, 0
-        self.survivors.collected("start", {"generation": 2, "collected": 0})
+        checked = self.objects - self.frozen
+        self.survivors.collected("start", {"generation": 2})
         self.seconds += 1.001 * checked * LONG_SECONDS / OBJECTS_OF_LONG
         if not self.frozen:
-            freed, self.garbage = self.garbage, 0
-            self.objects -= freed
-        self.survivors.collected("stop", {"generation": 2, "collected": freed})
+            self.objects -= self.garbage
+            self.garbage = 0
+        self.survivors.collected("stop", {"generation": 2})
         return checked
 
 
@@ -64,31 +65,39 @@ def test_after_a_short_collection_everything_is_checked_again():
 def test_collections_of_new_objects_freeze_nothing(generation):
     heap = Heap()
     heap.objects += OBJECTS_OF_LONG
-    heap.survivors.collected("start", {"generation": generation, "collected": 0})
+    heap.survivors.collected("start", {"generation": generation})
     heap.seconds += 1.0
-    heap.survivors.collected("stop", {"generation": generation, "collected": 0})
+    heap.survivors.collected("stop", {"generation": generation})
     assert heap.frozen == IMPORTED
 
 
-def test_a_complete_collection_follows_when_as_much_is_new_as_the_last_one_has_checked():
-    heap = Heap(IMPORTED)
+def test_a_complete_collection_follows_when_the_program_has_grown_by_half():
+    heap = Heap()
     checked = []
     for _ in range(40):
-        heap.objects += 1_000
+        heap.objects += OBJECTS_OF_LONG
         checked.append(heap.collect())
-    complete = [(number, count) for number, count in enumerate(checked) if count > 1_000]
-    assert complete == [(5, 11_000), (17, 23_000)]
+    complete = [(number, count) for number, count in enumerate(checked) if count > OBJECTS_OF_LONG]
+    assert complete == [(3, 9_000), (9, 15_000), (18, 24_000), (32, 38_000)]
 
 
-def test_garbage_that_was_frozen_does_not_add_up():
-    heap = Heap(IMPORTED)
+def test_objects_that_are_replaced_never_cause_a_complete_collection():
+    heap = Heap()
+    for _ in range(200):
+        heap.replace(OBJECTS_OF_LONG)
+        assert heap.collect() == OBJECTS_OF_LONG
+
+
+def test_garbage_that_was_frozen_is_at_most_half_of_what_is_in_use():
+    heap = Heap()
     most = 0
     for _ in range(200):
-        heap.objects += 1_000
-        heap.garbage += 1_000
-        heap.collect()
+        heap.objects += 100
+        heap.replace(OBJECTS_OF_LONG)
+        heap.garbage += 100
         most = max(most, heap.objects)
-    assert 2 * IMPORTED < most <= 4 * IMPORTED
+        heap.collect()
+    assert GROWTH_RATIO * IMPORTED < most <= GROWTH_RATIO * IMPORTED + 200
 
 
 class Node:
@@ -97,26 +106,25 @@ class Node:
 
 def test_a_cycle_that_was_frozen_while_it_was_used_is_freed_by_a_complete_collection():
     """With the real collector, which calls it from inside of a collection."""
-    step_seconds = LONG_SECONDS
-    seconds = 0.0
+    seconds, blocks = 0.0, 1_000
 
     def busy_seconds():
         nonlocal seconds
-        seconds += step_seconds
+        seconds += LONG_SECONDS
         return seconds
 
-    survivors = Survivors(gc, busy_seconds)
+    survivors = Survivors(gc, busy_seconds, lambda: blocks)
     gc.callbacks.append(survivors.collected)
     gc.disable()
     try:
         node = Node()
         node.itself = node
         freed = weakref.ref(node)
-        gc.collect()  # Long by this clock: it is frozen.
+        gc.collect()
         del node
         gc.collect()
         assert freed() is not None
-        step_seconds = IMPORTED_SECONDS
+        blocks = 1_501
         gc.collect()
         assert gc.get_freeze_count() == 0
         gc.collect()
