@@ -6,6 +6,7 @@ in the end.
 """
 
 import contextlib
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,6 +28,7 @@ SECONDS_MIN = 2 * PERIOD_SECONDS
 DEADLINE_SECONDS = 300.0
 AUTOSCALERS_PER_SECOND_MIN = 30
 EVENTS_PAUSE_SECONDS = 5.0
+ON_TIME_SECONDS = 1.0
 ONE, THREE = "one replica", "three replicas with shards"
 REPLICAS = {ONE: 1, THREE: 3}
 # Reading the series of all autoscalers would cost more than everything else.
@@ -65,6 +67,7 @@ def run(options: Options, report: Report) -> Result:
 def _turn(found: AdapterEnvironment, program: str, seconds: float) -> Figures:
     targets, count = found.bench.targets, found.count
     deadline_seconds = DEADLINE_SECONDS + count / AUTOSCALERS_PER_SECOND_MIN
+    started_at = time.monotonic()
     with _replicas(found, REPLICAS[program]) as replicas:
         enough = replicas.reconciles() + 3 * count
         until(
@@ -73,11 +76,25 @@ def _turn(found: AdapterEnvironment, program: str, seconds: float) -> Figures:
             deadline_seconds=deadline_seconds,
             every_seconds=1.0,
         )
+        until(
+            lambda: _is_on_time(replicas),
+            what=f"{program} to reconcile each in its period",
+            deadline_seconds=deadline_seconds,
+            every_seconds=0.0,
+        )
+        settled_seconds = time.monotonic() - started_at
         _wait_for_events(found, deadline_seconds)
-        figures = _measured(found, replicas, seconds)
+        figures = {"settled_seconds": settled_seconds, **_measured(found, replicas, seconds)}
         assert targets.have_expected_replicas(), f"{program} changed correct replicas"
     targets.check_statuses()
     return figures
+
+
+def _is_on_time(replicas: "_Replicas") -> bool:
+    """Whether the reconciles of a whole period begin when they are due, and not after the backlog of the start."""
+    before = replicas.delays()
+    elapse(PERIOD_SECONDS)
+    return quantile(before, replicas.delays(), 0.99) <= ON_TIME_SECONDS
 
 
 def _wait_for_events(found: AdapterEnvironment, deadline_seconds: float) -> None:

@@ -11,7 +11,7 @@ from tests.unit.adapter.fetch.fake_cluster import EVERYTHING, WEB, named
 from wire.api import labels
 
 LISTED = "/api/v1/namespaces/b/pods"
-MANY = {f"k{number:05}": "" for number in range(100_000)}
+MANY = {f"k{number:05}": "" for number in range(20_000)}
 
 
 def large(name, version=1, **own):

@@ -177,7 +177,7 @@ def files(tmp_path):
     (tmp_path / "web.yaml").write_text(
         "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}}"
     )
-    rows = [f"{START + 60 * minute},{load},6" for minute, load in enumerate(waves())]
+    rows = [f"{START + 60 * minute},{load},6" for minute, load in enumerate(waves(150))]
     (tmp_path / "web.csv").write_text("\n".join(["time,requests_per_second,ready_replicas", *rows]))
     return tmp_path
 

@@ -58,13 +58,13 @@ def learning(of, last=NOW, minutes=1):
 
 
 class Recorded:
-    """A Prometheus with four days, which may fail; and the adapter that explains each metric."""
+    """A Prometheus with some of the last minutes, which may fail; and the adapter that explains each metric."""
 
-    def __init__(self):
+    def __init__(self, minutes=120):
         self.failures = []
         self.queries = []
         self.at_once = self.at_once_max = 0
-        self.loads = {START + m: daily(m) for m in range(4 * MINUTES_PER_DAY + 1)}
+        self.loads = {m: daily(m - START) for m in range(NOW - minutes, NOW + 1)}
 
     async def query_of(self, namespace, metric, target):
         return f"sum({metric.external.metric.name})"
@@ -136,7 +136,7 @@ def test_a_new_forecast_learns_what_a_replay_of_the_recorded_minutes_leads_to():
         assert running.found().state.verdict.is_reliable
         assert running.count("learned") == 1
 
-    with_running(scenario)
+    with_running(scenario, Recorded(minutes=4 * MINUTES_PER_DAY))
 
 
 def test_fifteen_days_are_queried_up_to_the_minute_that_was_read():
@@ -186,8 +186,8 @@ def test_another_lead_or_target_is_learned_again(changed):
         running.follow(web(metric=fields.pop("metric", None), **fields))
         assert running.found() is None
         await passes(10)
-        assert running.found().state.verdict.is_reliable
-        assert len(running.recorded.queries) == 2
+        assert running.found().state is not None
+        assert (len(running.recorded.queries), running.count("learned")) == (2, 2)
 
     with_running(scenario)
 
@@ -202,7 +202,7 @@ def test_after_a_failure_it_is_tried_again_with_growing_pauses(caplog):
         assert running.found().problem == "recorded history is not used: Prometheus is down"
         assert running.found().state is None
         await passes(HOUR)
-        assert running.found().state.verdict.is_reliable
+        assert running.found().state is not None
         times = [each[0] for each in recorded.queries]
         pauses = [later - earlier for earlier, later in itertools.pairwise(times)]
         assert pauses == sorted(pauses)
@@ -239,7 +239,7 @@ def test_a_bug_is_a_problem_and_does_not_stop_the_task():
         await passes(5)
         assert "a bug" in running.found().problem
         await passes(60)
-        assert running.found().state.verdict.is_reliable
+        assert running.found().state is not None
 
     with_running(scenario, recorded)
 
