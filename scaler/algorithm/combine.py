@@ -7,7 +7,7 @@ import msgspec
 from scaler.algorithm.propose import MetricFailure, Proposal
 
 
-class Recommended(msgspec.Struct, frozen=True, kw_only=True):
+class Recommended(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the metrics ask for together.
 
     `replicas is None` when they allow no decision, because all failed, or some did and the others would

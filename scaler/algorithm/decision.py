@@ -37,7 +37,7 @@ class EventType(StrEnum):
     WARNING = "Warning"
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event on the autoscaler object, in upstream's words."""
 
     type: EventType
@@ -77,7 +77,7 @@ class PodPatch(msgspec.Struct, frozen=True, kw_only=True):
     """That of the event when it cannot be written."""
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
+class Decision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What to do about one autoscaler. Nothing was written yet.
 
     `desired_replicas is None` means that nothing could be decided (no scale, no usable metric):
@@ -114,7 +114,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """When the spec changes with the time, so that a reconcile is due, however long the period is."""
 
 
-class Rescaled(msgspec.Struct, frozen=True):
+class Rescaled(msgspec.Struct, frozen=True, gc=False):
     """The Scale was written."""
 
 
@@ -128,14 +128,14 @@ class RescaleFailed(msgspec.Struct, frozen=True):
     may_be_applied: bool = False
 
 
-class NotNeeded(msgspec.Struct, frozen=True):
+class NotNeeded(msgspec.Struct, frozen=True, gc=False):
     """The decision was to keep the replicas, so nothing was written."""
 
 
 Actuation = Rescaled | RescaleFailed | NotNeeded
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What is to be reported and remembered, in this order.
 
     `events`, then the status when `status_changed`, then `events_after_status`. `action`,

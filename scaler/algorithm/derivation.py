@@ -12,7 +12,7 @@ from scaler.algorithm.policy import Tolerances
 from scaler.algorithm.remark import Remark
 
 
-class PodGroups(msgspec.Struct, frozen=True, kw_only=True):
+class PodGroups(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The target's pods, each in exactly one group, in the order they were listed."""
 
     ready: tuple[str, ...] = ()
@@ -23,7 +23,7 @@ class PodGroups(msgspec.Struct, frozen=True, kw_only=True):
     """Ignored, too; empty for kinds that do not leave them out."""
 
 
-class FillIn(msgspec.Struct, frozen=True, kw_only=True):
+class FillIn(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The second pass, which assumes values for pods that were left out of the first.
 
     `missing_milli` is per pod (None: not filled in); unready pods count as 0 when `unready_as_zero`.
@@ -37,7 +37,7 @@ class FillIn(msgspec.Struct, frozen=True, kw_only=True):
     samples: int
 
 
-class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True):
+class MetricDerivation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How one metric got from its value to a proposal, or to `failure`.
 
     `kept` says why the count was kept, empty when it was computed: `WithinTolerance`,
@@ -76,7 +76,7 @@ def value_for_target(metric: MetricDerivation) -> float | None:
     return None if value_milli is None else value_milli / 1000
 
 
-class Stabilization(msgspec.Struct, frozen=True, kw_only=True):
+class Stabilization(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the recent recommendations did. `deciding_*` name the one that decided, if any did.
 
     `deciding_made_at_unix_seconds` is when it was last made.
@@ -91,7 +91,7 @@ class Stabilization(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class PolicyLimit(msgspec.Struct, frozen=True, kw_only=True):
+class PolicyLimit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One policy's limit, from the count at the start of its period."""
 
     type: str
@@ -101,7 +101,7 @@ class PolicyLimit(msgspec.Struct, frozen=True, kw_only=True):
     limit: int
 
 
-class Rate(msgspec.Struct, frozen=True, kw_only=True):
+class Rate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How far this reconcile may go. `policies` is empty without `behavior` (double, or 4)."""
 
     direction: str
@@ -110,7 +110,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
     limit: int
 
 
-class Bound(msgspec.Struct, frozen=True, kw_only=True):
+class Bound(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The last step: rate, minimum and maximum. `reason` is ScalingLimited's."""
 
     rate: Rate | None = None
@@ -121,7 +121,7 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Derivation(msgspec.Struct, frozen=True, kw_only=True):
+class Derivation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The whole decision. `winner` is the index of the metric that decided."""
 
     autoscaler: str

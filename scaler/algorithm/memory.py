@@ -8,7 +8,7 @@ import msgspec
 from scaler.api.history import History, Remembered
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class Change(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A change of the replicas that was written. It is not `confirmed` if its write got no answer: it may not have been applied."""
 
     before: int
@@ -25,7 +25,7 @@ class Memory(Remembered, frozen=True, kw_only=True):
     """The states of extensions, by their names."""
 
 
-class StoredMemory(msgspec.Struct, frozen=True, kw_only=True):
+class StoredMemory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What another process stored; `scaler.algorithm.restart.restored` continues it once the Scale is read.
 
     Also what this process remembers from before a time in which it did not reconcile: only then it may have an `unconfirmed` write.

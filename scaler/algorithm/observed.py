@@ -9,7 +9,9 @@ import msgspec
 from scaler.api.autoscaler import Autoscaler
 
 
-class _Json(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class _Json(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+):
     """Only the fields that the algorithm reads, because there are many pods to decode and keep."""
 
 
@@ -25,7 +27,7 @@ class PodAnnotations(_Json, frozen=True, kw_only=True):
     own_deletion_cost: str = msgspec.field(default="", name=OWN_DELETION_COST)
 
 
-class OwnerReference(_Json, frozen=True, kw_only=True, weakref=True):
+class OwnerReference(_Json, frozen=True, kw_only=True, gc=True, weakref=True):
     """An object that an object belongs to; at most one of them controls it."""
 
     api_version: str = ""
@@ -62,7 +64,7 @@ class Container(_Json, frozen=True, kw_only=True):
     resources: ResourceRequirements = ResourceRequirements()
 
 
-class PodSpec(_Json, frozen=True, kw_only=True, weakref=True):
+class PodSpec(_Json, frozen=True, kw_only=True, gc=True, weakref=True):
     """The containers and what they request. Not if it `was_too_large` to be kept."""
 
     containers: tuple[Container, ...] | None = ()
@@ -112,7 +114,7 @@ class Pod(_Json, frozen=True, kw_only=True):
         return self.metadata.deletion_timestamp is None and not is_finished
 
 
-class ScaleView(msgspec.Struct, frozen=True, kw_only=True):
+class ScaleView(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The target's Scale subresource as it was read. `selector` is its text form, possibly empty."""
 
     spec_replicas: int
@@ -155,7 +157,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     add counts from it. None for any other reconcile."""
 
 
-class TargetPods(msgspec.Struct, frozen=True, kw_only=True):
+class TargetPods(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The pods of the namespace that the scale's selector matches: all phases, terminating ones too.
 
     `controlled_by` is `namespace/name` of every autoscaler of the namespace whose stored selector matches

@@ -15,7 +15,7 @@ INPUT = "podSelection"
 OWNERS_MAX = 4
 
 
-class Owners(msgspec.Struct, frozen=True, kw_only=True):
+class Owners(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What is known of the owners of the pods that a selector matches."""
 
     target_uid: str

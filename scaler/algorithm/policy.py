@@ -16,7 +16,7 @@ BELOW_MIN = "Current number of replicas below Spec.MinReplicas"
 ABOVE_MAX = "Current number of replicas above Spec.MaxReplicas"
 
 
-class Tolerances(msgspec.Struct, frozen=True, kw_only=True):
+class Tolerances(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How far the usage ratio may be from 1 without a change, per direction."""
 
     scale_down: float
@@ -27,7 +27,7 @@ class Tolerances(msgspec.Struct, frozen=True, kw_only=True):
         return (1.0 - self.scale_down) <= usage_ratio <= (1.0 + self.scale_up)
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
+class Rules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One direction's stabilization window, and its policies with the way to choose among them."""
 
     window_seconds: float
@@ -40,14 +40,14 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
         return max((policy.period_seconds for policy in self.policies), default=0)
 
 
-class BehaviorRules(msgspec.Struct, frozen=True, kw_only=True):
+class BehaviorRules(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`spec.behavior` with every default filled in."""
 
     scale_up: Rules
     scale_down: Rules
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True):
+class Policy(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the stages of a reconcile go by. Replicas are counts, everything named `_seconds` is in seconds."""
 
     kind: WatchedKind

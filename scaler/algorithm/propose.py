@@ -32,7 +32,7 @@ class MetricFailure(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the spec is wrong, not the metrics API (upstream's `errSpec`)."""
 
 
-class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+class Proposal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one metric proposes; a failed one leaves an empty status in its place."""
 
     status: MetricStatus

@@ -8,7 +8,7 @@ from scaler.algorithm.go_numbers import divide, int32, int64, quotient
 from scaler.algorithm.unusable import MetricUnusable
 
 
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
+class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A usage ratio, and the numbers that a status shows beside it."""
 
     ratio: float

@@ -10,7 +10,7 @@ import msgspec
 from scaler.api.autoscaler import MetricSpec
 
 
-class PodSample(msgspec.Struct, frozen=True, kw_only=True):
+class PodSample(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One pod's value in thousandths, int64 as upstream keeps it: 1.5 requests/s is 1500."""
 
     value_milli: int
@@ -18,19 +18,19 @@ class PodSample(msgspec.Struct, frozen=True, kw_only=True):
     window_seconds: float = 0.0
 
 
-class PodSamples(msgspec.Struct, frozen=True):
+class PodSamples(msgspec.Struct, frozen=True, gc=False):
     """The values of a Pods, Resource or ContainerResource metric by pod name."""
 
     by_pod: Mapping[str, PodSample]
 
 
-class ObjectValue(msgspec.Struct, frozen=True):
+class ObjectValue(msgspec.Struct, frozen=True, gc=False):
     """The one value of an Object metric, in thousandths (int64)."""
 
     value_milli: int
 
 
-class ExternalValues(msgspec.Struct, frozen=True):
+class ExternalValues(msgspec.Struct, frozen=True, gc=False):
     """Every item of an External metric, in thousandths (int64), in the order of the answer."""
 
     values_milli: tuple[int, ...]

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Remark(msgspec.Struct, frozen=True, kw_only=True):
+class Remark(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One such field: a condition, a line of `why`, and a part of the column HELD.
 
     `message` is the text of the condition. It must stay the same while the situation does, because every change is

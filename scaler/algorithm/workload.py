@@ -11,7 +11,7 @@ from scaler.algorithm.unusable import MetricUnusable
 from scaler.api.autoscaler import MetricStatus
 
 
-class Workload(msgspec.Struct, frozen=True, kw_only=True):
+class Workload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The target as the calculation sees it: its pods, its replicas, and what applies to it now."""
 
     namespace: str
@@ -24,7 +24,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     moment: Moment
 
 
-class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A metric that could be used; its proposal and its name are in the derivation."""
 
     status: MetricStatus

@@ -5,7 +5,9 @@ from typing import Any
 import msgspec
 
 
-class _Stored(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class _Stored(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+):
     """Also while a process remembers them."""
 
 

@@ -23,7 +23,7 @@ class _HpaSpec(msgspec.Struct, frozen=True, rename="camel"):
     scale_target_ref: CrossVersionObjectReference
 
 
-class TargetOfHpa(msgspec.Struct, frozen=True):
+class TargetOfHpa(msgspec.Struct, frozen=True, gc=False):
     """What is kept of an HPA that another controller reconciles: a hundredth of a large one."""
 
     metadata: NameAndVersion

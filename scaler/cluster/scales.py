@@ -16,7 +16,7 @@ from wire.kube.mapper import RestMapper
 from wire.kube.requests import Reader
 
 
-class WatchedVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class WatchedVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """What a watch shows of a target. `generation` changes with its spec, and so with its replicas; 0 if it has none."""
 
     resource_version: str = ""
@@ -35,7 +35,7 @@ async def none_listed(_: object) -> None:
     """Every Scale, or every memory, is read by a request of its own."""
 
 
-class ScaleCopy(msgspec.Struct, frozen=True):
+class ScaleCopy(msgspec.Struct, frozen=True, gc=False):
     """A Scale that was read earlier, and the version that the watch shows of its target."""
 
     reference: CrossVersionObjectReference

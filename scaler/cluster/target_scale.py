@@ -29,7 +29,7 @@ Read = Callable[[str], Awaitable["TargetScale"]]
 """The Scale at a path. Raises `StatusError`, `Unavailable`, `msgspec.DecodeError` and `ValueError`."""
 
 
-class TargetScale(msgspec.Struct, frozen=True, kw_only=True):
+class TargetScale(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A Scale and where it was read: `path` ends in `/namespaces/NAMESPACE/RESOURCE/NAME/scale`.
 
     `is_copy`: it was read in an earlier reconcile or by a LIST, and a watch shows that the target has not changed since.

@@ -20,7 +20,7 @@ from scaler.control.reported import Reported
 from wire.kube.list_and_watch import is_earlier
 
 
-class KeptMemory(msgspec.Struct, frozen=True, kw_only=True):
+class KeptMemory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The memory, and what is stored of it, from which a restart would continue.
 
     `replicas`: what the target had after the last reconcile that read it; None before the first one.
@@ -37,14 +37,14 @@ class KeptMemory(msgspec.Struct, frozen=True, kw_only=True):
     clock_difference_seconds: float
 
 
-class Continued(msgspec.Struct, frozen=True):
+class Continued(msgspec.Struct, frozen=True, gc=False):
     """Until when the last recommendation was made again, and for how long the longest window needs recommendations."""
 
     until_unix_seconds: float
     window_seconds: float
 
 
-class PeriodStart(msgspec.Struct, frozen=True):
+class PeriodStart(msgspec.Struct, frozen=True, gc=False):
     """What the target had when a period began, and when that was, by the monotonic clock."""
 
     replicas: int

@@ -19,14 +19,16 @@ V1BETA1: Final = f"{GROUP}/v1beta1"
 V1BETA2: Final = f"{GROUP}/v1beta2"
 
 
-class MetricIdentifier(msgspec.Struct, frozen=True, kw_only=True):
+class MetricIdentifier(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The name of a metric and the selector of the request; null when there was none."""
 
     name: str = ""
     selector: LabelSelector | None = None
 
 
-class MetricValue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class MetricValue(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+):
     """v1beta2: one object's value. `window_seconds` is None for an instant value.
 
     Only the value must be there: client-go reads a missing one as 0, which was never measured.

@@ -56,7 +56,7 @@ _UNCHANGED: Final = (_EQUALS, _EXISTS, _DOES_NOT_EXIST)
 _ORDER: Final = (Operator.GREATER_THAN, Operator.LESS_THAN)
 
 
-class Requirement(msgspec.Struct, frozen=True):
+class Requirement(msgspec.Struct, frozen=True, gc=False):
     """One condition on one label. Made by `requirement`, which checks it, and sorts the values of a set."""
 
     key: str
@@ -114,7 +114,7 @@ def _is_among(values: tuple[str, ...], value: str) -> bool:
     return position < len(values) and values[position] == value
 
 
-class Selector(msgspec.Struct, frozen=True):
+class Selector(msgspec.Struct, frozen=True, gc=False):
     """Requirements that must all hold, in order of their keys. Hashable, so that it can be a cache key."""
 
     requirements: tuple[Requirement, ...] = ()

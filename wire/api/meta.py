@@ -19,7 +19,9 @@ def always(value: T) -> T:
     return default
 
 
-class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class OwnerReference(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+):
     """The object that owns this one; `controller` marks the one that manages it."""
 
     api_version: str
@@ -30,7 +32,9 @@ class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     block_owner_deletion: bool | None = None
 
 
-class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ObjectMeta(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+):
     """The metadata of an object. Times are aware datetimes; Kubernetes keeps whole seconds."""
 
     name: str = ""
@@ -47,7 +51,7 @@ class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     finalizers: list[str] = []
 
 
-class NameAndVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class NameAndVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """Which object it is, and which version of it: all that a copy needs of its metadata."""
 
     name: str = ""
@@ -76,7 +80,9 @@ class LabelSelectorRequirement(
     values: list[str] = []
 
 
-class LabelSelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class LabelSelector(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
+):
     """A label query: all of `match_labels` and all of `match_expressions` must hold. Empty matches everything."""
 
     match_labels: dict[str, str] = {}

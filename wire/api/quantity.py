@@ -41,7 +41,7 @@ _EXPONENT: Final = re.compile(r"[eE]([+-]?)0*([0-9]{1,19})")
 _TEXT: Final = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[-+]?[0-9]*)")
 
 
-class Quantity(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+class Quantity(msgspec.Struct, frozen=True, eq=False, kw_only=True, gc=False):
     """The exact number `mantissa * 10**scale`. Equal and ordered by value, whatever the format.
 
     `is_big` says that upstream would hold it as a big decimal; `text` is what upstream would reprint verbatim.

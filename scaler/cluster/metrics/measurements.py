@@ -59,7 +59,7 @@ Shared = dict[MetricRequest, Sent[Response]]
 NOT_REQUESTED = (ComputedFrom, MetricFailed)
 
 
-class TimedReading(msgspec.Struct, frozen=True):
+class TimedReading(msgspec.Struct, frozen=True, gc=False):
     """A reading, and how long it took to get."""
 
     reading: Reading

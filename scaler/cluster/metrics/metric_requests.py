@@ -20,7 +20,7 @@ from wire.api import custom_metrics, external_metrics, resource_metrics
 from wire.api.labels import NOTHING, Selector, from_label_selector
 
 
-class ExternalRequest(msgspec.Struct, frozen=True):
+class ExternalRequest(msgspec.Struct, frozen=True, gc=False):
     """All series of a metric in a namespace."""
 
     group: ClassVar[str] = external_metrics.GROUP
@@ -31,7 +31,7 @@ class ExternalRequest(msgspec.Struct, frozen=True):
     selector: Selector
 
 
-class ObjectRequest(msgspec.Struct, frozen=True):
+class ObjectRequest(msgspec.Struct, frozen=True, gc=False):
     """The metric of one object."""
 
     group: ClassVar[str] = custom_metrics.GROUP
@@ -43,7 +43,7 @@ class ObjectRequest(msgspec.Struct, frozen=True):
     selector: Selector
 
 
-class PodsRequest(msgspec.Struct, frozen=True):
+class PodsRequest(msgspec.Struct, frozen=True, gc=False):
     """The metric of every pod that `pods` matches."""
 
     group: ClassVar[str] = custom_metrics.GROUP
@@ -55,7 +55,7 @@ class PodsRequest(msgspec.Struct, frozen=True):
     selector: Selector
 
 
-class UsageRequest(msgspec.Struct, frozen=True):
+class UsageRequest(msgspec.Struct, frozen=True, gc=False):
     """The usage of a resource by the pods that `pods` matches; of all their containers if `container` is empty."""
 
     group: ClassVar[str] = resource_metrics.GROUP

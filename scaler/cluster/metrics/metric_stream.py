@@ -38,7 +38,7 @@ _ENTRY_BYTES: Final = 64
 """Of a path in a message, beside its text."""
 
 
-class Streamed(msgspec.Struct, frozen=True):
+class Streamed(msgspec.Struct, frozen=True, gc=False):
     """A response. It is the same object until the adapter sends another one."""
 
     code: int
