@@ -30,7 +30,7 @@ CONNECTIONS_BYTES: Final = 32 * MIB
 """What `wire.serving.connection_shares` lets clients take whose certificate is not verified: 16 MiB for those that are
 authenticated, 12 for all others, which were measured to take more than the estimate."""
 STREAMS_BYTES: Final = 96 * MIB
-"""What is watched, with its queries and the newest responses: 30,000 requests with one value, or 18,000 with those of five pods."""
+"""What is watched, with its queries and the newest responses: 30,000 requests with one value, or 19,000 with those of five pods."""
 RESPONSES_BYTES: Final = 64 * MIB
 """What `wire.serving.large_responses` sends at a time: the list of 110,000 pods, or 25 of 5,000 pods."""
 WIDE_QUERIES_BYTES: Final = 38 * MIB
