@@ -53,7 +53,7 @@ def both(loads, *, target, start_up_minutes=2, tolerance=0.1, ahead=None, replic
     )
 
 
-def random_loads(seed, minutes=1500):
+def random_loads(seed, minutes=600):
     """Ramps, jumps, spikes, zeros, noise and gaps."""
     chosen, level, loads = random.Random(seed), 500.0, []
     while len(loads) < minutes:
@@ -103,7 +103,7 @@ def test_the_random_loads_reach_the_bounds_the_tolerance_and_a_failed_metric():
     counts = [
         requested
         for seed in range(12)
-        for requested, _ in both(random_loads(seed, 600), target=0.7)[1]
+        for requested, _ in both(random_loads(seed), target=0.7)[1]
     ]
     assert {1, MAX_REPLICAS} <= set(counts)
     assert len(set(counts)) > 50
