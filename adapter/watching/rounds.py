@@ -118,8 +118,9 @@ class Watched:
         has_changed = self.version == 0 or (code, digest) != (self.code, self.digest)
         if not (has_changed or self.has_new_user):
             return
-        # First, because it may raise.
-        self.code, self.digest, self.body = code, digest, _exact(encoded())
+        # First, because it may raise. In a buffer of its size: that of msgspec may be half as large again.
+        self.body = bytes(memoryview(encoded()))
+        self.code, self.digest = code, digest
         self.version += has_changed
         self.has_new_user = False
 
@@ -379,11 +380,6 @@ class _Steps(AnswerObserver):
     def _wait_for(self, source: Source) -> None:
         self._sources.check(source, self._monotonic())
         self.source = source
-
-
-def _exact(encoded: bytes) -> bytes:
-    """In a buffer of its size. msgspec returns one that may be half as large again."""
-    return bytes(memoryview(encoded))
 
 
 def _pause_seconds_max(round_seconds: float) -> float:
