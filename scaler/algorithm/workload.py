@@ -11,7 +11,7 @@ from scaler.algorithm.unusable import MetricUnusable
 from scaler.api.autoscaler import MetricStatus
 
 
-class Workload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Workload(msgspec.Struct, frozen=True, kw_only=True):
     """The target as the calculation sees it: its pods, its replicas, and what applies to it now."""
 
     namespace: str

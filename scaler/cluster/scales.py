@@ -35,7 +35,7 @@ async def none_listed(_: object) -> None:
     """Every Scale, or every memory, is read by a request of its own."""
 
 
-class ScaleCopy(msgspec.Struct, frozen=True, gc=False):
+class ScaleCopy(msgspec.Struct, frozen=True):
     """A Scale that was read earlier, and the version that the watch shows of its target."""
 
     reference: CrossVersionObjectReference

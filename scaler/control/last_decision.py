@@ -19,7 +19,7 @@ from scaler.cluster.target_scale import TargetScale
 from wire.api.labels import Selector
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """The pods and readings that a decision is made from."""
 
     selector: Selector
@@ -34,7 +34,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return tuple(each.reading for each in self.timed_readings)
 
 
-class LastDecision(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class LastDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A decision, and what it was made from. `measured` is None if no metrics were needed.
 
     In one that is kept, `target` is the kept copy of the Scale, the same object until it changes.
