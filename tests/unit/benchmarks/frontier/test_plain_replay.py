@@ -101,9 +101,7 @@ def test_a_second_metric_with_gaps_leads_to_the_counts_of_the_scaler(seed):
 def test_the_random_loads_reach_the_bounds_the_tolerance_and_a_failed_metric():
     """So that the comparison above means something."""
     counts = [
-        requested
-        for seed in range(12)
-        for requested, _ in both(random_loads(seed), target=0.7)[1]
+        requested for seed in range(12) for requested, _ in both(random_loads(seed), target=0.7)[1]
     ]
     assert {1, MAX_REPLICAS} <= set(counts)
     assert len(set(counts)) > 50
