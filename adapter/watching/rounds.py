@@ -57,7 +57,7 @@ SLOW_FAILURE_RATIO: Final = 0.25
 WATCHED_BYTES: Final = 500
 """What a watched request takes beside its query and its response, roughly."""
 DIGEST_BYTES: Final = 16
-"""Of a response without its timestamps, to compare with the next one: two responses with the same digest do not happen by chance."""
+"""Of a response without its timestamps, to compare with the next one. Different responses never have the same one in practice."""
 CONCURRENT: Final = 64
 SLICE_SECONDS: Final = 0.005
 """How long requests that need no waiting may follow each other before everything else gets its turn."""

@@ -27,6 +27,7 @@ class PodAnnotations(_Json, frozen=True, kw_only=True):
     own_deletion_cost: str = msgspec.field(default="", name=OWN_DELETION_COST)
 
 
+# Shared by pods through weak references, which Python allows only to what its garbage collector checks.
 class OwnerReference(_Json, frozen=True, kw_only=True, gc=True, weakref=True):
     """An object that an object belongs to; at most one of them controls it."""
 
@@ -64,6 +65,7 @@ class Container(_Json, frozen=True, kw_only=True):
     resources: ResourceRequirements = ResourceRequirements()
 
 
+# As `OwnerReference`.
 class PodSpec(_Json, frozen=True, kw_only=True, gc=True, weakref=True):
     """The containers and what they request. Not if it `was_too_large` to be kept."""
 

@@ -1,7 +1,7 @@
 """The base of every struct that is part of an object of the Kubernetes API.
 
-Such an object has no reference that leads back to it, so the garbage collector need not check it (`gc=False`), which takes 16
-bytes less. The same holds for the other structs that are kept for each autoscaler or pod.
+Such an object has no reference that leads back to it, so the garbage collector need not check it (`gc=False`), and it takes 16
+bytes less. The same holds for most other structs that are kept for each autoscaler or pod.
 """
 
 import msgspec

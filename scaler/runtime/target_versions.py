@@ -28,7 +28,7 @@ class _Target(msgspec.Struct, frozen=True, gc=False):
 
 
 class _VersionInCache:
-    """That of one object, while its cache is up to date. A closure would take 300 bytes more for each autoscaler."""
+    """The version of one object, while its cache is up to date. A closure would take 300 bytes more for each autoscaler."""
 
     __slots__ = ("_cache", "_name", "_namespace")
 

@@ -116,9 +116,9 @@ class Workspace:
         found: Json = self.read().get("status", {})
         return found
 
-    def metric(self, index: int) -> Json:
-        """One of the current metrics; fails until a status with it is written: an HPA has null before."""
-        found = self.status().get("currentMetrics") or []
+    def metric(self, index: int, status: Json | None = None) -> Json:
+        """One of the current metrics, of this status or that of now; fails until one is written: an HPA has null before."""
+        found = (status or self.status()).get("currentMetrics") or []
         assert len(found) > index, found
         return dict(found[index])
 

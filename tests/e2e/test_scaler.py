@@ -211,7 +211,7 @@ def test_the_status_has_the_fields_of_an_hpa_and_more(cluster, exporter, workspa
     def of_both_replicas() -> Json:
         found = workspace.status()
         assert found["currentReplicas"] == 2
-        assert workspace.metric(0)["external"]["current"] == {"averageValue": "30"}
+        assert workspace.metric(0, found)["external"]["current"] == {"averageValue": "30"}
         return found
 
     status = until(of_both_replicas, what="the status of a reconcile with both replicas")

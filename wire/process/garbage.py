@@ -5,7 +5,9 @@ whenever their number has grown by a quarter. Nearly all of them are freed by th
 what survives a collection that takes long is frozen, and the next ones do not check it.
 
 When it is wrong: a cycle that was frozen while it was in use is not freed afterwards. So the next collection is complete when
-the program has grown by half since the last complete one, be it by garbage or by what it needs.
+the program has grown by half since the last complete one, whether with garbage or with what it needs, and at the latest after a
+thousand, since few cycles may hold large buffers. Where collections are incremental (CPython 3.14.0 to 3.14.4), none is full, and
+only what was imported is frozen.
 """
 
 import gc
@@ -17,7 +19,9 @@ from typing import Final, Protocol
 LONG_SECONDS: Final = 0.02
 """70,000 objects. After shorter collections, nothing is frozen: large requests of clients are alive for a moment."""
 GROWTH_RATIO: Final = 1.5
-"""From one complete collection to the next. They take three times as long together as the last of them, while a program grows."""
+"""From one complete collection to the next. While a program grows, they take three times as long together as the last one."""
+COLLECTIONS_MAX: Final = 1_000
+"""From one complete collection to the next: two hours with 30,000 autoscalers."""
 
 _FULL: Final = 2
 
@@ -46,7 +50,7 @@ class Survivors:
         """Everything that exists is frozen: what was imported stays as long as the program.
 
         `busy_seconds`: the processor time of the thread. By another clock, a busy machine would make short collections long.
-        `allocated`: the blocks of memory that are in use. It takes a thousandth of a collection, and counts frozen garbage, too.
+        `allocated`: the blocks of memory that are in use. Counting them takes a thousandth of the time of a complete collection.
         """
         self._collector = collector
         self._busy_seconds = busy_seconds
@@ -54,7 +58,9 @@ class Survivors:
         self._began_seconds = 0.0
         self._is_complete = False
         self._complete_blocks = allocated()
-        """After the last complete collection."""
+        """The fewest since the last complete collection."""
+        self._since_complete = 0
+        """Long collections."""
         collector.freeze()
 
     def collected(self, phase: str, facts: dict[str, int]) -> None:
@@ -65,13 +71,19 @@ class Survivors:
             self._began_seconds = self._busy_seconds()
         elif self._is_complete:
             self._is_complete = False
+            self._since_complete = 0
             self._complete_blocks = self._allocated()
             self._collector.freeze()
         elif self._busy_seconds() - self._began_seconds >= LONG_SECONDS:
             self._keep()
 
     def _keep(self) -> None:
-        if self._allocated() <= GROWTH_RATIO * self._complete_blocks:
+        blocks = self._allocated()
+        self._since_complete += 1
+        # Otherwise garbage could fill what the program has needed once.
+        self._complete_blocks = min(self._complete_blocks, blocks)
+        has_grown = blocks > GROWTH_RATIO * self._complete_blocks
+        if not has_grown and self._since_complete < COLLECTIONS_MAX:
             self._collector.freeze()
             return
         # A callback cannot start a collection. Python starts the next one soon, because few objects have survived this one.

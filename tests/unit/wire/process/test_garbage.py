@@ -1,11 +1,12 @@
 """Full collections check few objects, and cycles among those that were left out are freed in the end."""
 
 import gc
+import sys
 import weakref
 
 import pytest
 
-from wire.process.garbage import GROWTH_RATIO, LONG_SECONDS, Survivors
+from wire.process.garbage import COLLECTIONS_MAX, GROWTH_RATIO, LONG_SECONDS, Survivors
 
 OBJECTS_OF_LONG = 1_000
 IMPORTED = 5 * OBJECTS_OF_LONG
@@ -81,11 +82,41 @@ def test_a_complete_collection_follows_when_the_program_has_grown_by_half():
     assert complete == [(3, 9_000), (9, 15_000), (18, 24_000), (32, 38_000)]
 
 
-def test_objects_that_are_replaced_never_cause_a_complete_collection():
+def test_objects_that_are_replaced_do_not_cause_a_complete_collection():
     heap = Heap()
-    for _ in range(200):
+    for _ in range(COLLECTIONS_MAX):
         heap.replace(OBJECTS_OF_LONG)
         assert heap.collect() == OBJECTS_OF_LONG
+
+
+def test_a_complete_collection_follows_at_the_latest_after_a_number_of_long_ones():
+    heap = Heap()
+    checked = []
+    for _ in range(2 * COLLECTIONS_MAX + 2):
+        heap.replace(OBJECTS_OF_LONG)
+        checked.append(heap.collect())
+    complete = [number for number, count in enumerate(checked) if count == heap.objects]
+    assert complete == [COLLECTIONS_MAX, 2 * COLLECTIONS_MAX + 1]
+
+
+def test_after_the_program_has_shrunk_garbage_fills_no_more_than_half_of_what_is_left():
+    heap = Heap()
+    heap.objects = 10 * IMPORTED
+    while heap.collect() < heap.objects:
+        heap.replace(OBJECTS_OF_LONG)
+    heap.objects = heap.frozen = IMPORTED
+    most = 0
+    for _ in range(100):
+        heap.objects += 100
+        heap.garbage += 100
+        heap.replace(OBJECTS_OF_LONG)
+        most = max(most, heap.objects)
+        heap.collect()
+    assert most <= GROWTH_RATIO * IMPORTED + 300
+
+
+def test_the_blocks_that_are_in_use_are_counted_here():
+    assert sys.getallocatedblocks() > 0
 
 
 def test_garbage_that_was_frozen_is_at_most_half_of_what_is_in_use():

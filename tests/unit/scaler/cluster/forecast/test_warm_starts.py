@@ -58,7 +58,7 @@ def learning(of, last=NOW, minutes=1):
 
 
 class Recorded:
-    """A Prometheus with some of the last minutes, which may fail; and the adapter that explains each metric."""
+    """A Prometheus with the last minutes, which may fail; and the adapter that explains each metric."""
 
     def __init__(self, minutes=120):
         self.failures = []
