@@ -24,7 +24,7 @@ Source = BackendRef | str
 class NotEvaluated(Exception):
     """Why a request is not evaluated in a round, and for how long it is not tried again: 0 until the next round.
 
-    `is_temporary`: it is tried again so soon that a client should go on to watch it.
+    `is_temporary`: it is tried again so soon that a client should continue to watch it.
     """
 
     def __init__(self, why: str, seconds: float = 0.0, *, is_temporary: bool = True) -> None:
@@ -35,7 +35,7 @@ class NotEvaluated(Exception):
 
     @classmethod
     def for_long(cls, why: str) -> Self:
-        """A client stops to watch the request."""
+        """A client stops watching the request."""
         return cls(why, REFUSED_SECONDS, is_temporary=False)
 
 

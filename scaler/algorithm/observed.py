@@ -1,4 +1,7 @@
-"""What was observed before any metric was requested: the autoscaler, its target's scale, the target's pods."""
+"""What was observed before any metric was requested: the autoscaler, its target's scale, the target's pods.
+
+Pods have only the fields that the algorithm reads, because there are many to decode and keep.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -7,20 +10,14 @@ from typing import Any
 import msgspec
 
 from scaler.api.autoscaler import Autoscaler
-
-
-class _Json(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
-):
-    """Only the fields that the algorithm reads, because there are many pods to decode and keep."""
-
+from scaler.api.json_object import JsonObject
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 OWN_DELETION_COST = "loadline.io/pod-deletion-cost"
 """The deletion cost that the scaler has set: another client has set every other cost."""
 
 
-class PodAnnotations(_Json, frozen=True, kw_only=True):
+class PodAnnotations(JsonObject, frozen=True, kw_only=True):
     """The only annotations that are read, because those of many pods are long."""
 
     deletion_cost: str = msgspec.field(default="", name=DELETION_COST)
@@ -28,7 +25,7 @@ class PodAnnotations(_Json, frozen=True, kw_only=True):
 
 
 # Shared by pods through weak references, which Python allows only to what its garbage collector checks.
-class OwnerReference(_Json, frozen=True, kw_only=True, gc=True, weakref=True):
+class OwnerReference(JsonObject, frozen=True, kw_only=True, gc=True, weakref=True):
     """An object that an object belongs to; at most one of them controls it."""
 
     api_version: str = ""
@@ -38,26 +35,26 @@ class OwnerReference(_Json, frozen=True, kw_only=True, gc=True, weakref=True):
     controller: bool | None = None
 
 
-class PodMetadata(_Json, frozen=True, kw_only=True):
+class PodMetadata(JsonObject, frozen=True, kw_only=True):
     """The pod's name, its labels, its owners, and whether it is being deleted."""
 
     name: str = ""
     namespace: str = ""
     resource_version: str = ""
-    labels: dict[str, str] = {}
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
     annotations: PodAnnotations = PodAnnotations()
     owner_references: tuple[OwnerReference, ...] | None = ()
     creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
 
 
-class ResourceRequirements(_Json, frozen=True, kw_only=True):
+class ResourceRequirements(JsonObject, frozen=True, kw_only=True):
     """The requests, by resource name, as quantity text."""
 
     requests: dict[str, str] | None = None
 
 
-class Container(_Json, frozen=True, kw_only=True):
+class Container(JsonObject, frozen=True, kw_only=True):
     """A container; an init container with `restartPolicy: Always` is a sidecar."""
 
     name: str
@@ -66,7 +63,7 @@ class Container(_Json, frozen=True, kw_only=True):
 
 
 # As `OwnerReference`.
-class PodSpec(_Json, frozen=True, kw_only=True, gc=True, weakref=True):
+class PodSpec(JsonObject, frozen=True, kw_only=True, gc=True, weakref=True):
     """The containers and what they request. Not if it `was_too_large` to be kept."""
 
     containers: tuple[Container, ...] | None = ()
@@ -76,7 +73,7 @@ class PodSpec(_Json, frozen=True, kw_only=True, gc=True, weakref=True):
     was_too_large: bool = False
 
 
-class PodCondition(_Json, frozen=True, kw_only=True):
+class PodCondition(JsonObject, frozen=True, kw_only=True):
     """A condition of a pod; only `Ready` is read."""
 
     type: str
@@ -84,14 +81,14 @@ class PodCondition(_Json, frozen=True, kw_only=True):
     last_transition_time: datetime | None = None
 
 
-class ContainerStatus(_Json, frozen=True, kw_only=True):
+class ContainerStatus(JsonObject, frozen=True, kw_only=True):
     """What a container has been given; `resources` is None before it runs, and if its node does not report them."""
 
     name: str
     resources: ResourceRequirements | None = None
 
 
-class PodStatus(_Json, frozen=True, kw_only=True):
+class PodStatus(JsonObject, frozen=True, kw_only=True):
     """The phase, start time and conditions, and the resources while they differ from those of the spec."""
 
     phase: str = ""
@@ -102,7 +99,7 @@ class PodStatus(_Json, frozen=True, kw_only=True):
     resources: ResourceRequirements | None = None
 
 
-class Pod(_Json, frozen=True, kw_only=True):
+class Pod(JsonObject, frozen=True, kw_only=True):
     """A pod of the autoscaler's namespace."""
 
     metadata: PodMetadata

@@ -4,14 +4,10 @@ from typing import Any
 
 import msgspec
 
-
-class _Stored(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
-):
-    """Also while a process remembers them."""
+from scaler.api.json_object import JsonObject
 
 
-class Recommendation(_Stored, frozen=True, kw_only=True):
+class Recommendation(JsonObject, frozen=True, kw_only=True):
     """One step: the metrics recommended `replicas`, first at `since` and last at `until`.
 
     `replicas` is the count before stabilization, rates and bounds. Only `until` decides anything.
@@ -22,7 +18,7 @@ class Recommendation(_Stored, frozen=True, kw_only=True):
     until_unix_seconds: float
 
 
-class ScaleEvent(_Stored, frozen=True, kw_only=True):
+class ScaleEvent(JsonObject, frozen=True, kw_only=True):
     """A change of the scale that was carried out; `outdated` marks a slot that the next event may reuse.
 
     `may_be_older`: the time is the latest possible one. Then the event uses up the policies of its own direction,
@@ -35,7 +31,7 @@ class ScaleEvent(_Stored, frozen=True, kw_only=True):
     may_be_older: bool = False
 
 
-class Remembered(_Stored, frozen=True, kw_only=True):
+class Remembered(JsonObject, frozen=True, kw_only=True):
     """What is remembered between reconciles and stored as it is; recommendations, oldest first, and scale events, in
     upstream's slot order.
 
@@ -55,7 +51,7 @@ class History(Remembered, frozen=True, kw_only=True):
     """All that is stored. The states of extensions are JSON, which each of them reads and writes itself."""
 
     extensions: dict[str, msgspec.Raw] | None = None
-    states: dict[str, str] = {}
+    states: dict[str, str] = msgspec.field(default_factory=dict)
     """Those that have no place in the schema of the CRD, as JSON."""
     forecast: str = ""
     candidate: dict[str, msgspec.Raw] | None = None

@@ -21,6 +21,7 @@ from scaler.algorithm.replicas import external_sum
 from scaler.algorithm.workload import Workload
 from scaler.api.autoscaler import ConditionType, MetricSpec, metrics_of
 from scaler.api.extension_spec import FallbackType, MetricFallback
+from scaler.api.json_object import JsonObject
 from wire.api.meta import time_from_unix
 from wire.api.quantity import format_milli
 
@@ -32,7 +33,7 @@ STORED_AGAIN_SECONDS: Final = 600.0
 """A last value that does not change is stored again after this time: after a restart, it may be older by as much."""
 
 
-class MetricRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class MetricRecord(JsonObject, frozen=True, kw_only=True):
     """What is remembered of a metric that has a fallback. The times are None for never."""
 
     name: str

@@ -18,6 +18,7 @@ from scaler.algorithm.policy import Policy
 from scaler.algorithm.remark import Remark
 from scaler.algorithm.times import past_times
 from scaler.api.autoscaler import Behavior, ConditionType, ScaleUpRules
+from scaler.api.json_object import JsonObject
 
 # Knative's defaults.
 THRESHOLD_PERCENT = 200
@@ -35,7 +36,7 @@ class PanicRules(msgspec.Struct, frozen=True, kw_only=True):
     hold_seconds: float
 
 
-class Panicking(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Panicking(JsonObject, frozen=True, kw_only=True):
     """A panic: when the threshold was last reached, and the highest count so far."""
 
     over_at_unix_seconds: float

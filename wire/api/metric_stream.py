@@ -52,7 +52,7 @@ class StreamUpdate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def send_a_get(why: str, *, is_temporary: bool) -> StatusError:
-    """429, in place of a response: the client sends a GET instead. `is_temporary`: it should go on to watch the path."""
+    """429, in place of a response: the client sends a GET instead. `is_temporary`: it should continue to watch the path."""
     details = StatusDetails(retry_after_seconds=1) if is_temporary else None
     return failure(429, why, details)
 

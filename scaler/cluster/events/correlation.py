@@ -15,6 +15,7 @@ import zlib
 import msgspec
 from cachetools import LRUCache
 
+from scaler.api.json_object import JsonObject
 from scaler.cluster.events.token_bucket import Refill, TokenBucket
 from wire.api.meta import ObjectReference, time_from_unix
 
@@ -32,7 +33,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 _NAME_LENGTH_MAX = 253
 
 
-class EventSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class EventSource(JsonObject, frozen=True, kw_only=True):
     """The component that reports the event."""
 
     component: str = ""

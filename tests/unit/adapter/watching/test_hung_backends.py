@@ -104,7 +104,7 @@ def test_after_one_late_answer_all_are_evaluated_in_the_next_round():
         watched = [rounds.watch(request(f"hung{number}")) for number in range(1_000)]
         await rounds.round()
         assert {each.code for each in watched} == {429}
-        assert {retry_after_seconds(each) for each in watched} == {1}, "a client goes on to watch"
+        assert {retry_after_seconds(each) for each in watched} == {1}, "a client continues to watch"
         answers.has_recovered = True
         await rounds.round()
         assert {each.code for each in watched} == {200}
