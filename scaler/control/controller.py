@@ -23,8 +23,10 @@ DRAIN_SECONDS = 3.0
 # How long reconciles that need no request may follow each other before everything else gets its turn.
 SLICE_SECONDS = 0.005
 
-# A wake-up takes longer than a reconcile that changes nothing. So what becomes due within this time begins together.
-TOGETHER_SECONDS = 0.005
+# A wake-up takes longer than a reconcile that changes nothing. So what becomes due within this time begins together. With
+# 6,000 autoscalers and a period of 15 s, the scaler needs a third less CPU time than with 5 ms, and a reconcile begins at
+# most this much later.
+TOGETHER_SECONDS = 0.02
 
 log = logging.getLogger(__name__)
 
