@@ -114,6 +114,11 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         return self.adapter is not None and self.adapter.path == STREAMED
 
     @property
+    def reconciles(self) -> float:
+        """How many there are, roughly: what a run of it costs."""
+        return len(self.autoscalers) * self.end / self.period
+
+    @property
     def renew_seconds(self) -> float:
         """--leader-elect-renew-deadline."""
         return self.lease_seconds * 2 / 3

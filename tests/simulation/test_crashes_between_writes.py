@@ -15,6 +15,8 @@ from tests.simulation.scenario import Scenario
 from tests.simulation.simulate import simulate
 
 SEEDS = 3
+# Those with the fewest reconciles of so many.
+CHOSEN_FROM = 20
 CRASHES_PER_SEED = 2
 DOWN_SECONDS = 3.0
 # How long after the server took the scale: before its response arrives, while the status waits, and just before it is sent.
@@ -22,11 +24,13 @@ MOMENTS_SECONDS = (0.0, 0.1, 0.19)
 
 
 @pytest.mark.parametrize("scenarios", ["", "fields", "hpas", "shards"])
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("number", range(SEEDS))
 def test_a_crash_between_a_scale_and_its_status_makes_no_wrong_scale(
-    seed: int, scenarios: str
+    number: int, scenarios: str
 ) -> None:
-    scenario = SCENARIOS[scenarios](seed)
+    of_each_seed = map(SCENARIOS[scenarios], range(CHOSEN_FROM))
+    scenario = sorted(of_each_seed, key=lambda each: each.reconciles)[number]
+    seed = scenario.seed
     undisturbed = simulate(seed, (), scenario=scenario).journal
     for crash in crashes(scenario, undisturbed):
         verdict = simulate(seed, [crash], scenario=scenario)

@@ -4,19 +4,30 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.simulation.plants import EVERY, SEEDS, Rate, recorded, run_of_turn, seeds_left, trial
+from tests.simulation.plants import (
+    EVERY,
+    SEEDS,
+    Rate,
+    recorded,
+    run_of_turn,
+    seeds_left,
+    setting,
+    trial,
+)
 from tests.simulation.stream_invariants import INVARIANTS
 from tests.simulation.tampering import Tamper
 
-# `python -m tests.simulation.plants` runs all of the recorded seeds.
+# `python -m tests.simulation.plants` runs all of the recorded seeds. Here it is one with few reconciles.
 SAMPLE = 1
+CHOSEN_FROM = 20
 
 
 @pytest.mark.parametrize("plant", EVERY, ids=lambda plant: plant.__name__)
 def test_a_planted_fault_is_found_where_it_was_found_before_and_only_if_it_is_planted(
     plant: Callable[[], Tamper],
 ) -> None:
-    seeds = recorded()[plant.__name__].found[:SAMPLE]
+    tamper, found = plant(), recorded()[plant.__name__].found[:CHOSEN_FROM]
+    seeds = sorted(found, key=lambda seed: setting(seed, tamper)[0].reconciles)[:SAMPLE]
     trials = [trial(seed, plant) for seed in seeds]
     assert [(each.seed, each.is_found, each.control) for each in trials] == [
         (seed, True, ()) for seed in seeds

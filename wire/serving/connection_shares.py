@@ -2,7 +2,8 @@
 
 A client is unknown until it is authenticated, and clients that are not known cannot take what is for the others: each
 group of connections has a share. When a share is full, or one address takes its part of it, the connection that takes most at
-the address that takes most has to end. So a client that connects from one address does not get in the way of others, and one
+the address that takes most has to end. If all there are small, it is one that waits for its next request, because ending that
+fails no request and no stream. So a client that connects from one address does not get in the way of others, and one
 that connects from many addresses does not get in the way of small, short requests such as those of probes.
 """
 
@@ -58,12 +59,14 @@ SHARES: Final[Mapping[Group, Share]] = {
 class Place:
     """One connection: where it comes from, and what it takes. `close` ends it at once."""
 
-    __slots__ = ("address", "close", "group", "held_bytes", "received_at_once_bytes", "size_bytes")
+    __slots__ = ("address", "close", "group", "held_bytes", "is_idle", "received_at_once_bytes", "size_bytes")  # fmt: skip
 
     def __init__(self, address: str) -> None:
         self.address = address
         self.group = Group.UNKNOWN
         self.close: Callable[[], object] = lambda: None
+        self.is_idle = False
+        """Whether its requests were answered, and none has begun since."""
         self.received_at_once_bytes = 0
         self.held_bytes = 0
         self.size_bytes = 0
@@ -153,12 +156,12 @@ class ConnectionShares:
             if group is not Group.UNKNOWN
         )
         while (crowded := unknown.crowded(address)) is not None:
-            largest = self._largest(unknown, crowded)
-            if crowded == address and not shared and largest.size_bytes <= SMALL_BYTES:
+            first = self._first_to_end(unknown, crowded)
+            if crowded == address and not shared and first.size_bytes <= SMALL_BYTES:
                 self.leave(place)
                 self._refused(Reason.CONNECTIONS, address)
                 return None
-            self._end(largest)
+            self._end(first)
             if place.size_bytes == 0:
                 return None
         return place
@@ -170,11 +173,15 @@ class ConnectionShares:
         members = self._groups[place.group]
         members.resize(place, place.needed_bytes())
         while (crowded := members.crowded(place.address)) is not None:
-            largest = self._largest(members, crowded)
-            if crowded == place.address and place.size_bytes >= largest.size_bytes:
+            first = self._first_to_end(members, crowded)
+            if (
+                crowded == place.address
+                and not first.is_idle
+                and place.size_bytes >= first.size_bytes
+            ):
                 self._refused(Reason.MEMORY, place.address)
                 return False
-            self._end(largest)
+            self._end(first)
         return True
 
     def move(self, place: Place, group: Group) -> bool:
@@ -196,6 +203,10 @@ class ConnectionShares:
         place.close()
 
     @staticmethod
-    def _largest(members: _Members, address: str) -> Place:
-        """The oldest of those that take most."""
-        return max(members.places[address], key=lambda place: place.size_bytes)
+    def _first_to_end(members: _Members, address: str) -> Place:
+        """The oldest of those that take most; if they are small, the oldest idle one."""
+        places = members.places[address]
+        largest = max(places, key=lambda place: place.size_bytes)
+        if largest.size_bytes > SMALL_BYTES:
+            return largest
+        return next((place for place in places if place.is_idle), largest)

@@ -148,6 +148,7 @@ class HTTPConnection(web.RequestHandler):
         """Parse, and count what does not complete a head."""
         if self._refused:
             return
+        self._place.is_idle = False
         if self._payload_parser is not None:
             super().data_received(data)  # A WebSocket, which limits its messages itself.
             return
@@ -177,6 +178,7 @@ class HTTPConnection(web.RequestHandler):
             self._answered_bytes = _size(request.raw_path, request.raw_headers)
         else:
             self._answered_bytes, self._request_bytes = self._request_bytes, 0
+            self._place.is_idle = not self._head_bytes and self._body.is_eof()
         self._account()
         if self._buffer_paused:
             self._resume_reading_if_drained()

@@ -78,6 +78,34 @@ def test_the_connection_that_takes_most_ends_first():
     assert listener.receive(small, 10)
 
 
+def test_of_small_connections_one_that_waits_for_a_request_ends_before_those_in_use():
+    listener = Listener(unknown=Share(9 * CONNECTION_BYTES, 5 * CONNECTION_BYTES - 1))
+    listener.admit("node", Group.VERIFIED)
+    places = [listener.admit("node") for _ in range(4)]
+    assert listener.receive(places[0], 2_000)
+    places[1].is_idle = places[2].is_idle = True
+    assert all(listener.admit("node") is not None for _ in range(3))
+    assert listener.closed == [places[1], places[2], places[0]]
+
+
+def test_a_large_connection_ends_before_one_that_waits_for_a_request():
+    listener = Listener(unknown=Share(9 * CONNECTION_BYTES, 5 * CONNECTION_BYTES))
+    listener.admit("node", Group.VERIFIED)
+    idle, large = listener.admit("node"), listener.admit("node")
+    idle.is_idle = True
+    assert listener.receive(large, 25_000)
+    assert [listener.admit("node") is not None for _ in range(2)] == [True, True]
+    assert listener.closed == [large]
+
+
+def test_a_request_for_which_an_idle_connection_can_end_is_not_refused():
+    listener = Listener(unknown=Share(2 * CONNECTION_BYTES, 2 * CONNECTION_BYTES))
+    idle, place = listener.admit("a"), listener.admit("a")
+    idle.is_idle = True
+    assert listener.receive(place, 1_000)
+    assert listener.closed == [idle]
+
+
 def test_a_connection_that_takes_too_much_itself_has_to_end():
     listener = Listener()
     place, other = listener.admit("a"), listener.admit("b")

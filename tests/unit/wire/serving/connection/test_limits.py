@@ -256,3 +256,46 @@ async def test_a_listener_has_stopped_as_soon_as_its_last_connection_has_ended()
     for _ in range(5):
         await asyncio.sleep(0)
     assert stopping.done()
+
+
+class TestAStream:
+    """One whose client has more connections than fit, as that of several scalers at one address."""
+
+    @pytest.fixture
+    def shares(self):
+        several = Share(3 * CONNECTION_BYTES - 1, 3 * CONNECTION_BYTES - 1)
+        one = Share(2 * CONNECTION_BYTES - 1, 2 * CONNECTION_BYTES - 1)
+        return {Group.UNKNOWN: several, Group.AUTHENTICATED: one, Group.VERIFIED: one}
+
+    async def test_continues_while_connections_of_its_client_are_idle(self, shares):
+        is_authenticated, ends = asyncio.Event(), asyncio.Event()
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            if not is_authenticated.is_set():
+                is_authenticated.set()
+                request.protocol.authenticated()
+            elif "waits" in request.query:
+                await ends.wait()
+            return web.Response(text="ok")
+
+        listener, reader, first = await requested(handle, shares)
+        writers = [first]
+        try:
+            await response(reader)
+            opened = []
+            for path in (b"/parts?waits", b"/parts", b"/parts"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+                writers.append(writer)
+                writer.write(b"GET %b HTTP/1.1\r\nHost: a\r\n\r\n" % path)
+                if path == b"/parts":
+                    await response(reader)
+                opened.append(reader)
+            stream, idle, _ = opened
+            await end(idle)
+            assert idle.at_eof()
+            ends.set()
+            assert (await response(stream)).endswith(b"ok")
+        finally:
+            for writer in writers:
+                writer.close()
+            await listener.stop()
