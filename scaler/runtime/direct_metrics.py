@@ -87,5 +87,7 @@ class DirectMetrics:
             )
             self.stream.on_change = reaction.changed
             background.start(reaction.run(), name="reaction")
-        streaming = StreamConnection(self.route, self.stream, self._telemetry)
+        streaming = StreamConnection(
+            self.route, self.stream, self._telemetry, monotonic=self._monotonic
+        )
         background.start(streaming.run(), name="stream of metrics")

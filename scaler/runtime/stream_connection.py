@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -24,6 +25,8 @@ REQUEST_SECONDS: Final = 0.25
 # The adapter confirms about every second, or every few seconds with very many metrics.
 RECEIVE_SECONDS: Final = 15.0
 RETRIES: Final = BackoffLimits(initial_seconds=0.5, max_seconds=30.0, jitter_ratio=0.2)
+# A stream that has been open for so long begins with the shortest pause again. One that the adapter accepts and ends at once has failed.
+STEADY_SECONDS: Final = 60.0
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +35,20 @@ class StreamConnection:
     """Run `run()` as a task."""
 
     def __init__(
-        self, adapter: AdapterConnections, stream: MetricStream, telemetry: Telemetry
+        self,
+        adapter: AdapterConnections,
+        stream: MetricStream,
+        telemetry: Telemetry,
+        *,
+        backoff: Backoff | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`backoff`: the pauses between streams."""
         self._adapter = adapter
         self._stream = stream
         self._telemetry = telemetry
+        self._backoff = backoff or Backoff(RETRIES)
+        self._monotonic = monotonic
         self._problem = ProblemLog(
             log,
             failing="metrics are not streamed; they are requested in each reconcile",
@@ -46,16 +58,11 @@ class StreamConnection:
 
     async def run(self) -> None:
         """Connect again after each failure. Ends only by cancellation."""
-        backoff = Backoff(RETRIES)
         while True:
             client = await self._adapter.connected(self._adapter.streaming)
             try:
                 async with client.websocket(PATH) as socket:
-                    self._stream.opened(self._served_by(client), paths_max=self._paths_max(client))
-                    self._telemetry.stream_connected.set(1)
-                    self._problem.set(None)
-                    backoff.reset()
-                    await self._exchange(client, socket)
+                    await self._use(client, socket)
                 self._problem.set("the direct connection has ended")
             except (StatusError, Unavailable) as error:
                 self._problem.set(error.message)
@@ -65,7 +72,18 @@ class StreamConnection:
                 self._stream.closed()
                 self._telemetry.stream_connected.set(0)
                 self._telemetry.streamed_metrics.set(0)
-            await asyncio.sleep(backoff.next_seconds())
+            await asyncio.sleep(self._backoff.next_seconds())
+
+    async def _use(self, client: AdapterClient, socket: WebSocket) -> None:
+        opened_at_seconds = self._monotonic()
+        self._stream.opened(self._served_by(client), paths_max=self._paths_max(client))
+        self._telemetry.stream_connected.set(1)
+        self._problem.set(None)
+        try:
+            await self._exchange(client, socket)
+        finally:
+            if self._monotonic() - opened_at_seconds >= STEADY_SECONDS:
+                self._backoff.reset()
 
     def _paths_max(self, client: AdapterClient) -> int:
         is_large = self._adapter.offers(client, LARGE_METRIC_STREAM)

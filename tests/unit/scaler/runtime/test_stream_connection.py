@@ -35,18 +35,41 @@ class Source:
         return ClusterAccess(server=self.server, authorization="Bearer secret")
 
 
+class Pauses:
+    """Of no duration, and their number since the last stream that lasted."""
+
+    def __init__(self):
+        self.count = 0
+
+    def next_seconds(self):
+        self.count += 1
+        return 0.0
+
+    def reset(self):
+        self.count = 0
+
+
 class World:
     """A server on loopback, and a scaler with a direct connection to it."""
 
     def __init__(self):
         self.sockets, self.tokens, self.watched = [], [], []
+        self.pauses = Pauses()
+        self.now_seconds = 0.0
         self.refusal = 0
+        self.ends_at_once = False
         self.location = ""
         self.client = None
         self.offered = set()
         self.stream = MetricStream(asyncio.get_running_loop().time)
         self.telemetry = Telemetry()
-        self.connection = StreamConnection(self, self.stream, self.telemetry)
+        self.connection = StreamConnection(
+            self,
+            self.stream,
+            self.telemetry,
+            backoff=self.pauses,
+            monotonic=lambda: self.now_seconds,
+        )
 
     def streaming(self):
         return self.client
@@ -70,6 +93,8 @@ class World:
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         self.sockets.append(socket)
+        if self.ends_at_once:
+            return socket
         async for message in socket:
             found = decode_request(message.data)
             self.watched += [each.path for each in found.watch]
@@ -171,6 +196,26 @@ async def test_a_stream_that_the_adapter_refuses_is_reported_and_tried_again(wor
     await world.becomes(lambda: len(world.tokens) > 1)
     world.refusal = 0
     await world.becomes(world.has_response)
+
+
+async def test_pauses_grow_while_streams_that_are_accepted_end_at_once(world):
+    world.ends_at_once = True
+    await world.becomes(lambda: world.pauses.count == 3)
+    assert len(world.sockets) == 3
+
+
+async def test_a_stream_that_has_lasted_a_minute_is_opened_again_after_the_first_pause(world):
+    world.ends_at_once = True
+    await world.becomes(lambda: world.pauses.count == 3)
+    world.ends_at_once = False
+    await world.becomes(world.has_response)
+    world.now_seconds += 59.0
+    await world.sockets[-1].close()
+    await world.becomes(lambda: world.pauses.count == 4)
+    await world.becomes(world.has_response)
+    world.now_seconds += 60.0
+    await world.sockets[-1].close()
+    await world.becomes(lambda: world.pauses.count == 1)
 
 
 async def test_a_redirect_is_not_followed_with_the_token(world, caplog):
