@@ -4,7 +4,7 @@ The scenarios of a variant run at once; then there is one test for each. Everyth
 newest Kubernetes version, and what differs between versions beside the other ones; `LOADLINE_KUBERNETES` chooses
 another version for everything. `LOADLINE_DIFFERENTIAL_RANDOM` sets the number of random scenarios besides the
 handwritten ones, `LOADLINE_DIFFERENTIAL_SEED` their seed. Random ones that differed once in a soak are always among them.
-`LOADLINE_DIFFERENTIAL_VARIANTS=all`, as in a soak, runs all handwritten scenarios instead of every second one, and adds the
+`LOADLINE_DIFFERENTIAL_VARIANTS=all`, as in a soak, runs all handwritten scenarios instead of every third one, and adds the
 variants that differ in few code paths from those that are run.
 """
 
@@ -69,7 +69,7 @@ def _of_version(version: str) -> dict[str, tuple[Variant, Sequence[Scenario]]]:
     other_gate = Variant(kubernetes=version, scale_to_zero=to_zero, custom_version="v1beta1")
     hpa = Variant(kubernetes=version, replaces_controller=True, downscale_stabilization_seconds=0.0)
     return {
-        f"a LoadAutoscaler, {version}": (plain, ALL_SCENARIOS if ALL_VARIANTS else _half()),
+        f"a LoadAutoscaler, {version}": (plain, ALL_SCENARIOS if ALL_VARIANTS else _third()),
         f"a LoadAutoscaler with{'' if to_zero else 'out'} scale to zero, {version}": (
             other_gate,
             some("zero", each=15),
@@ -78,9 +78,9 @@ def _of_version(version: str) -> dict[str, tuple[Variant, Sequence[Scenario]]]:
     }
 
 
-def _half() -> tuple[Scenario, ...]:
-    """Every second scenario, and all of what other variants run as well."""
-    return some("events", "plain", "ambiguous", "zero", "deployment", each=2)
+def _third() -> tuple[Scenario, ...]:
+    """Every third scenario, and all of what other variants run as well."""
+    return some("events", "plain", "ambiguous", "zero", "deployment", each=3)
 
 
 def _of_older_version(version: str) -> dict[str, tuple[Variant, Sequence[Scenario]]]:
