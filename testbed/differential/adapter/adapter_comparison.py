@@ -309,7 +309,7 @@ class Comparison(msgspec.Struct, kw_only=True):
             upstream=upstream,
             loadline=loadline,
             places=tuple(found),
-            deviation=explain(request, left, right),
+            deviation=explain(request, left, right, (sent[0], pair.frozen[1].queries)),
             queries=(sent[0], sent[1]),
         )
         if difference.deviation is not None:

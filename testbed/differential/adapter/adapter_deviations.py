@@ -3,7 +3,8 @@
 A predicate must account for the whole difference, so an intended one cannot hide another.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -21,15 +22,20 @@ REWORDED = {
 UNABLE_TO_FETCH = "Internal error occurred: unable to fetch metrics"
 USAGE_LISTS = ("PodMetricsList", "NodeMetricsList")
 OTHER_FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+_WORD = re.compile(r"[A-Za-z_:][\w:]*")
 NO_PROTOBUF, CUSTOM_TIMESTAMPS, USAGE_IN_FULL = "no-protobuf", "custom-timestamps", "usage-in-full"
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """A request and its two different responses."""
+    """A request and its two different responses.
+
+    `queries`: what prometheus-adapter queried for it, and what Loadline has queried since it started, because it uses results again.
+    """
 
     request: MetricsRequest
     upstream: ComparableResponse
     loadline: ComparableResponse
+    queries: tuple[Sequence[str], Sequence[str]] = ((), ())
 
 
 Predicate = Callable[[Case], bool]
@@ -195,6 +201,26 @@ def usage_beyond_int64(case: Case) -> bool:
     )
 
 
+def shortest_of_several_series(case: Case) -> bool:
+    """Of several series of one metric, Loadline queries the one with the shortest name; of the same length, the last one."""
+    upstream, loadline = case.queries
+    pairs = (_different_words(one, other) for one in upstream for other in loadline)
+    return any(
+        (-len(other), other) > (-len(one), one)
+        for different in pairs
+        if len(different) == 1
+        for one, other in different
+    )
+
+
+def _different_words(query: str, other: str) -> set[tuple[str, str]]:
+    """The names that replace each other in two queries that are alike otherwise; empty if they are not alike."""
+    if _WORD.sub("", query) != _WORD.sub("", other):
+        return set()
+    pairs = zip(_WORD.findall(query), _WORD.findall(other), strict=True)
+    return {(one, another) for one, another in pairs if one != another}
+
+
 DEVIATIONS: dict[str, tuple[Predicate, ...]] = {
     "refusals-say-why": (errors_include_the_cause,),
     "newer-validation-words": (newer_validation_messages,),
@@ -209,6 +235,7 @@ DEVIATIONS: dict[str, tuple[Predicate, ...]] = {
     "not-found-before-listing": (not_found_before_listing,),
     "own-version": (own_version,),
     "own-paths": (own_paths,),
+    "several-series-of-one-metric": (shortest_of_several_series,),
 }
 
 
@@ -238,10 +265,13 @@ RECORDED = (NO_PROTOBUF, USAGE_IN_FULL, CUSTOM_TIMESTAMPS)
 
 
 def explain(
-    request: MetricsRequest, upstream: ComparableResponse, loadline: ComparableResponse
+    request: MetricsRequest,
+    upstream: ComparableResponse,
+    loadline: ComparableResponse,
+    queries: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> str | None:
-    """The deviation that explains the whole difference; None if it is not intended."""
-    case = Case(request=request, upstream=upstream, loadline=loadline)
+    """The deviation that explains the whole difference; None if it is not intended. `queries` as in `Case`."""
+    case = Case(request=request, upstream=upstream, loadline=loadline, queries=queries)
     for name, predicates in (DEVIATIONS | FAULT_DEVIATIONS).items():
         if any(applies(case) for applies in predicates):
             return name

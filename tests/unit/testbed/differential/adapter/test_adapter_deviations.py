@@ -32,6 +32,34 @@ def custom_request(path="/pods/*/m", accept=""):
     return MetricsRequest(category="custom", target=CUSTOM + path, accept=accept)
 
 
+QUERY = 'sum({__name__="SERIES",pod=~"web-0|web-1"}) by (pod) / 3'
+
+
+@pytest.mark.parametrize(
+    ("upstream", "loadline", "expected"),
+    [
+        pytest.param("edge_without_namespace", "edge_gone", True, id="shorter"),
+        pytest.param("edge_a", "edge_b", True, id="of the same length, the last one"),
+        pytest.param("edge_gone", "edge_without_namespace", False, id="longer"),
+        pytest.param("edge_b", "edge_a", False, id="of the same length, the first one"),
+        pytest.param("edge_a", "edge_a", False, id="the same series"),
+    ],
+)
+def test_another_series_is_explained_only_if_its_name_is_preferred(upstream, loadline, expected):
+    sent = [QUERY.replace("SERIES", each) for each in (upstream, loadline)]
+    queries = ([sent[0]], ["up", sent[1]])
+    found = explain(custom_request(), values("50"), values("13"), queries)
+    assert found == ("several-series-of-one-metric" if expected else None)
+
+
+def test_another_query_of_a_shorter_series_is_not_explained():
+    queries = (
+        [QUERY.replace("SERIES", "edge_a1")],
+        [QUERY.replace("SERIES", "edge").replace("3", "4")],
+    )
+    assert explain(custom_request(), values("50"), values("13"), queries) is None
+
+
 @pytest.mark.parametrize(
     ("name", "sent", "upstream", "loadline"),
     [
