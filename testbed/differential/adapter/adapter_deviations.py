@@ -215,7 +215,7 @@ def shortest_of_several_series(case: Case) -> bool:
 
 def _different_words(query: str, other: str) -> set[tuple[str, str]]:
     """The names that replace each other in two queries that are alike otherwise; empty if they are not alike."""
-    if _WORD.sub("", query) != _WORD.sub("", other):
+    if _WORD.sub("WORD", query) != _WORD.sub("WORD", other):
         return set()
     pairs = zip(_WORD.findall(query), _WORD.findall(other), strict=True)
     return {(one, another) for one, another in pairs if one != another}
