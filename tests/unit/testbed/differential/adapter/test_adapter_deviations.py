@@ -52,11 +52,10 @@ def test_another_series_is_explained_only_if_its_name_is_preferred(upstream, loa
     assert found == ("several-series-of-one-metric" if expected else None)
 
 
-def test_another_query_of_a_shorter_series_is_not_explained():
-    queries = (
-        [QUERY.replace("SERIES", "edge_a1")],
-        [QUERY.replace("SERIES", "edge").replace("3", "4")],
-    )
+@pytest.mark.parametrize("change", [("3", "4"), ("|web-1", "")], ids=["a number", "fewer words"])
+def test_another_query_of_a_shorter_series_is_not_explained(change):
+    query = QUERY.replace(*change).replace("SERIES", "edge")
+    queries = ([QUERY.replace("SERIES", "edge_a1")], [query])
     assert explain(custom_request(), values("50"), values("13"), queries) is None
 
 
