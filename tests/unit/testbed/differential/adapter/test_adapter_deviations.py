@@ -52,6 +52,12 @@ def test_another_series_is_explained_only_if_its_name_is_preferred(upstream, loa
     assert found == ("several-series-of-one-metric" if expected else None)
 
 
+def test_another_series_is_not_explained_if_loadline_queries_the_same_one_too():
+    """Then it is another metric with a similar query, such as memory instead of CPU."""
+    sent = [QUERY.replace("SERIES", each) for each in ("edge_cpu", "cpu")]
+    assert explain(custom_request(), values("50"), values("13"), (sent[:1], sent)) is None
+
+
 @pytest.mark.parametrize("change", [("3", "4"), ("|web-1", "")], ids=["a number", "fewer words"])
 def test_another_query_of_a_shorter_series_is_not_explained(change):
     query = QUERY.replace(*change).replace("SERIES", "edge")
