@@ -30,8 +30,9 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 # Modules stay whole, because their tests share clusters. They wait for programs most of the time: three use two processors, and
 # with four, deadlines of 5 s pass.
 REAL_PROCESSES := -n 3 --dist loadfile --no-loadscope-reorder
-# The control planes collect garbage less often, which saves an eighth of their processor time, and takes more memory.
-GOGC := 400
+# The control planes collect garbage less often, which saves an eighth of their processor time, and takes more memory. Each of their
+# programs runs on one processor, which saves 7% of the processor time of all: less is spent on looking for work.
+CONTROL_PLANES := GOGC=400 GOMAXPROCS=1
 # Tests that start the real programs, but none that must be built.
 WITHOUT_BUILT_PROGRAMS := tests/process/adapter/test_check_stdin.py tests/process/scaler/test_program.py
 PIN := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
@@ -80,11 +81,11 @@ simulated: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2 --junitxml=out/junit/simulated.xml tests/simulation tests/conformance
 
 real: assets
-	GOGC=$(GOGC) $(BIN)/python -m pytest $(REAL_PROCESSES) --junitxml=out/junit/real.xml tests/process tests/e2e
+	$(CONTROL_PLANES) $(BIN)/python -m pytest $(REAL_PROCESSES) --junitxml=out/junit/real.xml tests/process tests/e2e
 
 test-kubernetes: assets  ## Run the tests that need a control plane with another Kubernetes (VERSION=1.35)
 	@test -n "$(VERSION)" || { echo "Name a minor version of Kubernetes: make $@ VERSION=1.35" >&2; exit 2; }
-	GOGC=$(GOGC) LOADLINE_KUBERNETES=$(VERSION) $(BIN)/python -m pytest $(REAL_PROCESSES) tests/process tests/e2e
+	$(CONTROL_PLANES) LOADLINE_KUBERNETES=$(VERSION) $(BIN)/python -m pytest $(REAL_PROCESSES) tests/process tests/e2e
 
 upstream-diff: $(STAMP)  ## Show what changed upstream in the files that Loadline follows (VERSION=1.38.0)
 	@test -n "$(VERSION)" || { echo "Name a version of Kubernetes: make $@ VERSION=1.38.0" >&2; exit 2; }
