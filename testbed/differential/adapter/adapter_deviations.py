@@ -210,8 +210,8 @@ def shortest_of_several_series(case: Case) -> bool:
     found = (
         _different_words(one, other)
         for one in upstream
-        for other in loadline
         if one not in loadline
+        for other in loadline
     )
     return f"/{USAGE}/" not in case.request.target and any(
         (-len(other), other) > (-len(one), one)
