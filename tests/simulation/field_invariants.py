@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tests.simulation.api_server import proposal
 from tests.simulation.creations import created
 from tests.simulation.end_invariants import INVARIANTS
-from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
+from tests.simulation.history_invariants import ROUNDING_SECONDS, recommendation, window_of
 from tests.simulation.invariants import Run, Violation, is_awaited
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.metrics_apis import EXTERNAL
@@ -210,10 +210,8 @@ def _wanted(run: Run, written: ScaleWritten, plan: AutoscalerPlan) -> int | None
             last = each
     if last is None or last.value is None or last.at < written.sent_at - run.period_of(plan):
         return None
-    if plan.fields.decides_on_activity and last.value <= (plan.fields.activation or 0):
-        return 0
     bounds = run.bounds_known(written)
-    return min((proposal(last.value), *(each.max_replicas for each in bounds)))
+    return min((recommendation(run, last), *(each.max_replicas for each in bounds)))
 
 
 def _writes(run: Run) -> Iterator[tuple[ScaleWritten, AutoscalerPlan]]:

@@ -107,7 +107,7 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[Recommended]:
     ]
     found: list[Recommended] = []
     for process, life in groupby(measured, key=lambda each: each.process):
-        of_life = [(each, _recommendation(run, each)) for each in life]
+        of_life = [(each, recommendation(run, each, _ratio(run, each))) for each in life]
         kept = [
             (each, n)
             for each, n in of_life
@@ -191,18 +191,35 @@ def _owner(run: Run, measured: Measurement) -> str:
     return run.journal.owner_of(namespace, measured.at)
 
 
-def _recommendation(run: Run, measured: Measurement) -> int:
-    """External metrics by average value. Upstream: GetExternalPerPodMetricReplicas."""
+def _ratio(run: Run, measured: Measurement) -> float:
+    """Of the targets of a candidate and the spec: the result is between both, and the candidate wants less."""
+    return CANDIDATE_RATIO if run.plan_of(measured.target).fields.has_candidate else 1.0
+
+
+def recommendation(run: Run, measured: Measurement, ratio: float = 1.0) -> int:
+    """External metrics by average value, with so many times the target. Upstream: GetExternalPerPodMetricReplicas."""
     load = measured.value or 0.0
     fields = run.plan_of(measured.target).fields
     if fields.decides_on_activity and load <= (fields.activation or 0):
         return 0
-    if fields.has_candidate:
-        # The result is between both policies, and this one wants less.
-        load /= CANDIDATE_RATIO
+    load /= ratio
     known = run.targets_known(measured.target, measured.sent_at)
     kept = [each.pods for each in known if _is_tolerated(load, each.pods)]
-    return min((proposal(load), *kept))
+    held = [each.replicas for each in known] if _is_held_up(run, measured) else []
+    return min((proposal(load), *kept, *held))
+
+
+def _is_held_up(run: Run, measured: Measurement) -> bool:
+    """Whether a rollout may have been in progress, as far as a process knew then, during which nothing more is recommended."""
+    if run.plan_of(measured.target).fields.rollout != "HoldUp":
+        return False
+    changes = [each for each in run.journal.rollouts if each.target == measured.target]
+    return any(
+        each.is_in_progress
+        and each.at <= measured.at
+        and (following is None or following.at >= run.known_since(measured.sent_at))
+        for each, following in pairwise((*changes, None))
+    )
 
 
 def _is_tolerated(load: float, pods: int) -> bool:
