@@ -179,7 +179,7 @@ def _slim(step: Step) -> Step:
 
 
 def _coverage(steps: Sequence[Step], lead: int) -> float:
-    """How often the peak of the lead was at most the bound, in percent."""
+    """How often the peak of the lead was at most the bound, in percent: the bound claims 98."""
     forecasts = [each.derivation.steps.get("forecast") for each in steps]
     loads = [None if each is None else each.load for each in forecasts]
     covered = judged = 0

@@ -1,7 +1,7 @@
 """`python -m benchmarks.forecast_picture FILE`: the picture in docs/forecast.md.
 
 A daily load is replayed through the scaler's decisions, with and without a forecast. On the sixth day it drops to a third
-for a day: no earlier day is like that, so the forecast suspends itself until the load returns.
+for a day, unlike any earlier one.
 """
 
 import math

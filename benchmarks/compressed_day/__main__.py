@@ -52,7 +52,7 @@ def main() -> int:
     for event in events:
         print(f"{at(event.unix_seconds)}  {event.reason}: {event.message}")
     times = Times(shifts=load.shifts, returns=load.returns, ends=load.ends)
-    outcome = outcome_of(samples, events, times, delays)
+    outcome = outcome_of(samples, times, delays)
     print(f"\n{table(outcome)}")
     if given.picture is not None:
         # Imported here: without a picture, matplotlib is not needed.

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-SUSPENDED_MINUTES_MAX = 60.0
-REARMED_MINUTES_MAX = 2 * 1440.0
+# Of the replicas without a forecast of a normal day.
+SHIFT_PERCENT_MAX = 10.0
+MINUTES_PER_DAY = 1440.0
 # In compressed seconds: half of a sync period.
 DELAY_SECONDS_MAX = 30.0
-SUSPENDED, RELIABLE = "ForecastSuspended", "ForecastReliable"
 
 
 class Replicas(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,14 +28,6 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     without_forecast: Replicas
     added: int
     reason: str
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """An event about the forecast."""
-
-    reason: str
-    message: str
-    unix_seconds: float
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,12 +52,10 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """`suspended_after` the shift and `armed_after` the return, in minutes; None if that did not happen."""
+    """`shift_percent`: what the forecast added during the shift, of the replicas of a normal day."""
 
     parts: tuple[Part, ...]
-    suspended_after: float | None
-    suspended_because: str
-    armed_after: float | None
+    shift_percent: float
     delays: "Delays"
 
 
@@ -77,34 +67,16 @@ class Delays(msgspec.Struct, frozen=True, kw_only=True):
     of_99_percent: float
 
 
-def outcome_of(
-    samples: Sequence[Sample], events: Sequence[Event], times: Times, delays: Delays
-) -> Outcome:
+def outcome_of(samples: Sequence[Sample], times: Times, delays: Delays) -> Outcome:
     """From what was recorded."""
-    suspended = [
-        each for each in events if each.reason == SUSPENDED and each.unix_seconds > times.shifts
-    ]
-    reliable = [
-        each for each in events if each.reason == RELIABLE and each.unix_seconds > times.returns
-    ]
-    because = next(
-        (
-            each.reason
-            for each in samples
-            if suspended and each.unix_seconds > suspended[0].unix_seconds + 60
-        ),
-        "",
-    )
-    parts = (
-        _part("normal load", samples, 0.0, times.shifts, times.ends),
-        _part("a third of the load", samples, times.shifts, times.returns, times.ends),
-        _part("after its return", samples, times.returns, times.ends, times.ends),
-    )
+    normal = _part("normal load", samples, 0.0, times.shifts, times.ends)
+    shifted = _part("a third of the load", samples, times.shifts, times.returns, times.ends)
+    returned = _part("after its return", samples, times.returns, times.ends, times.ends)
+    of_normal_day = normal.replica_minutes_without / normal.minutes * MINUTES_PER_DAY
+    added = shifted.replica_minutes_with - shifted.replica_minutes_without
     return Outcome(
-        parts=parts,
-        suspended_after=_minutes_after(suspended, times.shifts),
-        suspended_because=because,
-        armed_after=_minutes_after(reliable, times.returns),
+        parts=(normal, shifted, returned),
+        shift_percent=100.0 * added / of_normal_day,
         delays=delays,
     )
 
@@ -112,18 +84,15 @@ def outcome_of(
 def failures(outcome: Outcome) -> list[str]:
     """What is not as it must be, one sentence each."""
     normal = outcome.parts[0]
-    suspended, armed = outcome.suspended_after, outcome.armed_after
     found = []
     if not normal.added_most:
         found.append("The forecast added nothing to the normal load.")
     if normal.under_with > normal.under_without:
         found.append("With the forecast, the normal load was under-provisioned for longer.")
-    if suspended is None or suspended > SUSPENDED_MINUTES_MAX:
-        found.append(f"The forecast was not suspended within {SUSPENDED_MINUTES_MAX:g} minutes.")
-    elif outcome.suspended_because != "UnusualLoad":
-        found.append(f"The forecast was suspended for another reason: {outcome.suspended_because}.")
-    if armed is None or armed > REARMED_MINUTES_MAX:
-        found.append("The forecast did not act again after the return of the load.")
+    if outcome.shift_percent > SHIFT_PERCENT_MAX:
+        found.append(
+            f"During the shift, the forecast added more than {SHIFT_PERCENT_MAX:g}% of the replicas of a day."
+        )
     if outcome.delays.of_99_percent > DELAY_SECONDS_MAX:
         found.append("The programs did not keep up: reconciles were late. Use a lower --speed.")
     return found
@@ -147,8 +116,7 @@ def table(outcome: Outcome) -> str:
             *lines,
             "",
             (
-                f"Suspended {_words(outcome.suspended_after)} after the shift ({outcome.suspended_because or 'no reason'}); "
-                f"acted again {_words(outcome.armed_after)} after the return."
+                f"During the shift, the forecast added {outcome.shift_percent:.1f}% of the replicas of a normal day."
             ),
             (
                 f"{delays.reconciles} reconciles began {delays.mean_seconds:.2f} s late in the mean, 99% of them at most "
@@ -199,11 +167,3 @@ def _part(name: str, samples: Sequence[Sample], since: float, until: float, end:
         ),
         added_most=max((each.added for each, _ in chosen if each.reason == "Reliable"), default=0),
     )
-
-
-def _minutes_after(events: Sequence[Event], since: float) -> float | None:
-    return (events[0].unix_seconds - since) / 60 if events else None
-
-
-def _words(minutes: float | None) -> str:
-    return "not" if minutes is None else f"{minutes:.0f} minutes"

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.compressed_day.objects import HEARTBEAT_PATHS, NAMESPACE, WITH, WITHOUT
-from benchmarks.compressed_day.outcome import RELIABLE, SUSPENDED, Event, Replicas, Sample, at
+from benchmarks.compressed_day.outcome import Replicas, Sample, at
 from benchmarks.compressed_day.played_load import PlayedLoad
 from benchmarks.compressed_day.programs import Running
 from wire.api.loadline import API_VERSION
@@ -20,6 +20,15 @@ REPORTED_EVERY_SECONDS = 3600.0
 DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
 AUTOSCALER = f"/apis/{API_VERSION}/namespaces/{NAMESPACE}/loadautoscalers/{WITH}"
 EVENTS = f"/api/v1/namespaces/{NAMESPACE}/events?fieldSelector=involvedObject.name%3D{WITH}"
+FORECAST_EVENTS = ("ForecastSuspended", "ForecastReliable")
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """An event about the forecast."""
+
+    reason: str
+    message: str
+    unix_seconds: float
 
 
 async def record(
@@ -92,7 +101,7 @@ def _events(listed: Any) -> list[Event]:
             unix_seconds=datetime.datetime.fromisoformat(each["lastTimestamp"]).timestamp(),
         )
         for each in listed["items"]
-        if each["reason"] in (SUSPENDED, RELIABLE)
+        if each["reason"] in FORECAST_EVENTS
     ]
     return sorted(found, key=lambda each: each.unix_seconds)
 

@@ -6,18 +6,17 @@ from array import array
 import msgspec
 
 from scaler.api.autoscaler import AutoscalerSpec
-from scaler.extensions.forecast.combination import AS_LEARNED
 from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
+from scaler.extensions.forecast.quantiles import STEADY_START
 from scaler.extensions.forecast.rules import forecast_rules
-from scaler.extensions.forecast.state import FEATURES, RELIABLE, Forecast, Outcomes, Sums, Verdict
+from scaler.extensions.forecast.state import RELIABLE, Forecast, Outcomes, Sums, Verdict
 from tests.e2e.scaler_objects import Json
 
 DAYS = 8
 USUAL, RAISED = 60.0, 120.0
 # Of the minutes after now.
 RAISED_MINUTES = range(3, 60)
-AS_YESTERDAY = (0.0, 1.0) + (0.0,) * (FEATURES - 2)
 
 
 def learned_days(
@@ -40,8 +39,8 @@ def learned_days(
         lead_minutes=rules.lead_minutes,
         levels=Levels(values=values, end_minute=now - 1),
         offset=0.1 * sum(values) / len(values),
-        weights=AS_YESTERDAY,
-        shares=AS_LEARNED,
+        model=STEADY_START,
+        share=0.9999,
         outcomes=Outcomes(intervals=(interval,) * (MINUTES_PER_DAY // 10)),
         verdict=Verdict(reason="TooMuchWaste" if is_wasteful else RELIABLE, message="learned"),
     )

@@ -10,19 +10,18 @@ from functools import cache
 import msgspec
 
 from scaler.api.autoscaler import AutoscalerSpec
-from scaler.extensions.forecast.combination import AS_LEARNED
 from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
+from scaler.extensions.forecast.quantiles import STEADY_START
 from scaler.extensions.forecast.rules import forecast_rules
-from scaler.extensions.forecast.state import FEATURES, RELIABLE, Forecast, Outcomes, Sums, Verdict
+from scaler.extensions.forecast.state import RELIABLE, Forecast, Outcomes, Sums, Verdict
 from tests.simulation.cluster import Document
+from tests.simulation.metrics_apis import UNITS_PER_REPLICA
 from tests.simulation.scenario import AutoscalerPlan
 from tests.simulation.workloads import Curve
 
 DAYS = 8
 SUSPENDED = "Suspended"
-# What follows is what followed yesterday.
-AS_YESTERDAY = (0.0, 1.0) + (0.0,) * (FEATURES - 2)
 GOOD = Sums(alone=100.0, added=4.0, useful=3.0, minutes=10)
 WASTEFUL = Sums(alone=100.0, added=60.0, useful=15.0, minutes=10)
 
@@ -34,8 +33,13 @@ def learned_status(plan: AutoscalerPlan, spec: Document, epoch_unix_seconds: int
     rules = forecast_rules(decoded, decoded.forecast)
     assert rules is not None
     is_suspended = plan.fields.forecast == SUSPENDED
+    load = plan.load
+    if plan.fields.is_formula:
+        # Of which the value is in replicas.
+        replicas = tuple(each / UNITS_PER_REPLICA for each in load.values)
+        load = msgspec.structs.replace(load, values=replicas)
     text = _digest(
-        rules.identity, rules.lead_minutes, plan.load, epoch_unix_seconds, is_suspended=is_suspended
+        rules.identity, rules.lead_minutes, load, epoch_unix_seconds, is_suspended=is_suspended
     )
     return {"history": {"forecast": text}}
 
@@ -53,8 +57,8 @@ def _digest(
         lead_minutes=lead_minutes,
         levels=Levels(values=values, end_minute=last),
         offset=max(0.1 * sum(values) / len(values), 1e-9),
-        weights=AS_YESTERDAY,
-        shares=AS_LEARNED,
+        model=STEADY_START,
+        share=0.9999,
         outcomes=Outcomes(intervals=(interval,) * (MINUTES_PER_DAY // 10)),
         verdict=Verdict(reason="TooMuchWaste" if is_suspended else RELIABLE, message="simulated"),
     )

@@ -76,5 +76,5 @@ def test_a_reason_is_explained(reason):
 
 
 def test_reasons_are_found_in_the_code():
-    assert {"UnusualLoad", "CandidateAborted", "PodsNotReady"} <= REASONS
+    assert {"TooMuchWaste", "CandidateAborted", "PodsNotReady"} <= REASONS
     assert OTHER_WORDS <= REASONS

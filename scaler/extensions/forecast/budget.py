@@ -10,8 +10,8 @@ import msgspec
 
 from scaler.extensions.forecast.state import Forecast, Issued
 
-# In minutes of shortage for each minute in which the replicas are doubled.
-PRICE = 0.03
+# In minutes of shortage, of as many replicas for a minute as there are on average.
+PRICE = 0.045
 PRICE_RISES_FROM = 0.2
 PRICE_EXPONENT = 3.0
 
@@ -21,6 +21,8 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
     allowed: float
     used: float
+    mean_replicas: float
+    """Without the forecast, and without a burst."""
 
     @property
     def used_share(self) -> float:
@@ -28,10 +30,10 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
         return self.used / self.allowed if self.allowed > 0.0 else 1.0
 
     @property
-    def price(self) -> float:
-        """Of doubling the replicas for a minute, in minutes of shortage."""
+    def price_of_replica(self) -> float:
+        """Of one more replica for a minute, in minutes of shortage."""
         share = min(self.used_share, 1.0) - PRICE_RISES_FROM
-        return PRICE * math.exp(PRICE_EXPONENT * max(0.0, share))
+        return PRICE * math.exp(PRICE_EXPONENT * max(0.0, share)) / max(self.mean_replicas, 1.0)
 
     def replicas(self, minutes: int) -> int:
         """How many can be added for so many minutes, even if none of them is needed."""
@@ -42,8 +44,10 @@ def budget_of(state: Forecast, percent: float) -> Budget:
     """At present."""
     day, current = state.outcomes.day, state.outcomes.current
     wasted = day.added - day.useful + current.added - current.useful
+    alone = day.alone - state.outcomes.burst + current.alone
     return Budget(
-        allowed=percent / 100.0 * (day.alone + current.alone),
+        allowed=percent / 100.0 * alone,
+        mean_replicas=alone / max(day.minutes + current.minutes, 1),
         used=wasted + math.fsum([_pending(each) for each in state.issued]),
     )
 

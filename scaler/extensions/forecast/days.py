@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from scaler.extensions.forecast.experts import DAYS
+from scaler.extensions.forecast.features import DAYS
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 
 IN_UTC = tuple(day * MINUTES_PER_DAY for day in range(1, DAYS + 1))

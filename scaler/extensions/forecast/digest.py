@@ -1,32 +1,38 @@
 """A forecast as text of about 10 KB, to continue from after a restart.
 
-The levels of eight days by five minutes (mean and peak, as logarithms in one byte each), the weights, the shares of the
-options, and the outcomes of a day. Without shares, as programs of before wrote it, it continues with the learned expert.
+The levels of eight days by five minutes (mean and peak, as logarithms in one byte each), the model, and the outcomes of a day. Without
+a model, as programs of before wrote it, it expects what most days had until it has learned more.
 """
 
 import base64
 import math
 import zlib
 from array import array
+from collections.abc import Mapping
 
 import msgspec
 
-from scaler.extensions.forecast.combination import AS_LEARNED, START, Shares
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, MISSING, Levels
-from scaler.extensions.forecast.outcomes import INTERVAL_MINUTES, INTERVALS_MAX, summed
+from scaler.extensions.forecast.outcomes import INTERVAL_MINUTES, INTERVALS_MAX, of_intervals
+from scaler.extensions.forecast.quantiles import STEADY_START, WEIGHTS, Model
 from scaler.extensions.forecast.state import (
-    FEATURES,
     Forecast,
-    Moments,
-    Outcomes,
     Recorded,
     Sums,
     Verdict,
 )
 
 VERSION = 2
-# Programs of before read this field, and not those at the end.
+# Programs of before read these fields, and not those at the end: after a rollback, they expect what followed yesterday.
 _ALPHA = 0.5
+_FORMER_FEATURES = 10
+_FORMER_WEIGHTS = (0.0, 1.0, *[0.0] * (_FORMER_FEATURES - 2))
+_FORMER_MOMENTS = {
+    "products": (0.0, 0.0, 100.0, *[0.0] * (_FORMER_FEATURES * (_FORMER_FEATURES + 1) // 2 - 3)),
+    "responses": tuple(100.0 * each for each in _FORMER_WEIGHTS),
+}
+# How far STEADY_START is followed in place of a former model.
+_SHARE_WITHOUT_MODEL = 0.99
 SLOT_MINUTES = 5
 # One that ends later would not learn for too long.
 AHEAD_MINUTES_MAX = 60
@@ -35,6 +41,8 @@ BYTES_MAX = 16_384
 SLOTS_MAX = 8 * MINUTES_PER_DAY // SLOT_MINUTES + 1
 # Twice what the CRD allows.
 LEAD_MINUTES_MAX = 60
+# None is ever close to it.
+_WEIGHT_MAX = 1_000.0
 _UNKNOWN = 255
 _HIGHEST = 254
 
@@ -49,14 +57,16 @@ class _Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     scale: float
     means: bytes
     peaks: bytes
-    moments: Moments
+    moments: Mapping[str, tuple[float, ...]]
     weights: tuple[float, ...]
     alpha: float
     intervals: bytes
     verdict: Verdict
     alone_by_minute: tuple[int, ...]
     recorded: Recorded | None = None
-    shares: tuple[Shares, ...] | None = None
+    shares: msgspec.Raw | None = None
+    model: tuple[bytes, bytes] | None = None
+    share: float = _SHARE_WITHOUT_MODEL
 
 
 def digest_of(state: Forecast) -> str:
@@ -76,8 +86,8 @@ def digest_of(state: Forecast) -> str:
         scale=scale,
         means=_bytes(means, lowest, scale),
         peaks=_bytes(peaks, lowest, scale),
-        moments=state.moments,
-        weights=state.weights,
+        moments=_FORMER_MOMENTS,
+        weights=_FORMER_WEIGHTS,
         alpha=_ALPHA,
         intervals=array(
             "f", [n for each in state.outcomes.intervals for n in _numbers(each)]
@@ -85,7 +95,8 @@ def digest_of(state: Forecast) -> str:
         verdict=state.verdict,
         alone_by_minute=state.alone_by_minute,
         recorded=state.recorded,
-        shares=state.shares,
+        model=(state.model.weights.tobytes(), state.model.squares.tobytes()),
+        share=state.share,
     )
     return base64.b64encode(zlib.compress(msgspec.msgpack.encode(digest))).decode()
 
@@ -114,15 +125,15 @@ def _continued(found: _Digest) -> Forecast:
         lead_minutes=found.lead_minutes,
         levels=Levels(values=values, end_minute=found.end_minute),
         offset=found.offset,
-        moments=found.moments,
-        weights=found.weights,
-        solved_at_minute=found.end_minute,
-        outcomes=Outcomes(intervals=intervals, day=summed(intervals)),
+        highest=max(values, default=0.0),
+        summary_minute=found.end_minute,
+        model=STEADY_START if found.model is None else _model(*found.model),
+        share=found.share,
+        outcomes=of_intervals(intervals),
         verdict=found.verdict,
         alone_by_minute=found.alone_by_minute,
         digest_minute=found.end_minute,
         recorded=found.recorded,
-        shares=AS_LEARNED if found.shares is None else found.shares,
     )
 
 
@@ -137,23 +148,27 @@ def _decompressed(text: str) -> bytes:
 
 def _is_possible(digest: _Digest) -> bool:
     """Whether this version may have made it: a user with write access to the status can store another one."""
-    features = len(digest.weights), len(digest.moments.responses), len(digest.moments.products)
     return (
         digest.version == VERSION
-        and _are_shares(digest.shares)
+        and 0.0 < digest.share < 1.0
+        and 0.0 < digest.offset < math.inf
         and len(digest.means) == len(digest.peaks) <= SLOTS_MAX
         and 0 < digest.lead_minutes <= LEAD_MINUTES_MAX
-        and features == (FEATURES, FEATURES, FEATURES * (FEATURES + 1) // 2)
     )
 
 
-def _are_shares(shares: tuple[Shares, ...] | None) -> bool:
-    """Whether there is one for each option, or none at all."""
-    if shares is None:
-        return True
-    if [len(each) for each in shares] != [len(each) for each in START]:
-        return False
-    return all(min(each) >= 0.0 and 0.5 < math.fsum(each) < 2.0 for each in shares)
+def _model(packed_weights: bytes, packed_squares: bytes) -> Model:
+    """Raises `ValueError` for numbers that no model has, with which each decision would fail."""
+    weights, squares = array("f"), array("f")
+    weights.frombytes(packed_weights)
+    squares.frombytes(packed_squares)
+    if len(weights) != WEIGHTS or len(squares) != WEIGHTS:
+        raise ValueError("it is a model of other features")
+    if not all(abs(each) <= _WEIGHT_MAX for each in weights) or not all(
+        0.0 < each < math.inf for each in squares
+    ):
+        raise ValueError("these are not the numbers of a model")
+    return Model(weights=weights, squares=squares)
 
 
 def _slots(levels: Levels, offset: float) -> tuple[list[float | None], list[float | None]]:

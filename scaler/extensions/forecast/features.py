@@ -1,22 +1,38 @@
-"""What a forecast is made from: what followed at this time on earlier days, and where the load is going now.
+"""What a forecast is made from: the last minutes, hours and day, and what followed at this time on earlier days.
 
-All are differences of logarithms, so that a load ten times as high is forecast alike. `offset` is added to a load
-before its logarithm: without it, the noise of a load near zero would be larger than any change of a high one.
+All are logarithms, relative to the mean of the last five minutes, so that a load ten times as high is forecast alike. `offset` is
+added to a load before its logarithm: without it, the noise of a load near zero would be larger than any change of a high one.
 """
 
 import math
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Sequence
 
-from scaler.extensions.forecast.load_levels import Levels
-from scaler.extensions.forecast.state import Features
+from scaler.extensions.forecast.load_levels import Floats, Levels
 
+DAYS = 7
+# Of which the highest load and the mean are features; of the second ones, the lowest load is another one.
+RECENT_MINUTES = (10, 30, 60, 120, 360, 1440)
+LOWEST_MINUTES = (10, 60)
+NEWEST_MINUTES = 3
 COMPARED_DAYS = (1, 2, 7)
-# A day with so much more or less load at this time says nothing about today: a holiday, an outage, another metric.
-UNLIKE_FACTOR = 1.65
-_UNLIKE = math.log(UNLIKE_FACTOR)
-COMPARED_MINUTES = 30
-"""A shorter time would mistake a noisy load for another level."""
-LIMIT = 1.0
+# A jump does not come at the same minute of each day.
+NEAR_MINUTES = 5
+PLACES = 4
+FEATURES = (
+    1
+    + NEWEST_MINUTES
+    + 2 * len(RECENT_MINUTES)
+    + len(LOWEST_MINUTES)
+    + 2 * len(COMPARED_DAYS)
+    + 2 * PLACES
+)
+THIRD_HIGHEST_DAY = FEATURES - PLACES + 2
+"""Where the third highest load of the seven days, exactly at this time, is: a jump that occurred on most days."""
+HIGHEST_OF_DAY = NEWEST_MINUTES + 2 * len(RECENT_MINUTES) + len(LOWEST_MINUTES) - 1
+_CONSTANT = 0.5
+OFFSET_MIN = 1e-9
+LIMIT = 4.0
 
 
 def smoothed(levels: Levels, minute: int, offset: float) -> float | None:
@@ -27,57 +43,65 @@ def smoothed(levels: Levels, minute: int, offset: float) -> float | None:
 
 def rise(levels: Levels, minute: int, lead: int, offset: float) -> float | None:
     """How far the peak of the next `lead` minutes is above the present load: this is what is forecast."""
-    peak, now = levels.peak_after(minute, lead), levels.mean_until(minute)
-    if peak is None or now is None:
+    peak, present = levels.peak_after(minute, lead), smoothed(levels, minute, offset)
+    if peak is None or present is None:
         return None
-    return math.log((peak + offset) / (now + offset))
-
-
-def is_unusual(levels: Levels, minute: int, offset: float, lags: Sequence[int]) -> bool:
-    """Whether the load of the last half hour is unlike that of the same half hour of each known earlier day."""
-    now = levels.mean_of(minute, COMPARED_MINUTES)
-    days = [levels.mean_of(minute - lags[day - 1], COMPARED_MINUTES) for day in COMPARED_DAYS]
-    known = [each for each in days if each is not None]
-    if now is None or not known:
-        return False
-    level = math.log(now + offset)
-    return all(abs(math.log(each + offset) - level) > _UNLIKE for each in known)
+    return _limited(math.log(peak + offset) - present)
 
 
 def seen(
     levels: Levels, minute: int, lead: int, offset: float, lags: Sequence[int]
-) -> Features | None:
-    """`lags`: how many minutes ago it was this time one day ago, two days ago, and so on.
+) -> Floats | None:
+    """`lags`: how many minutes ago it was this time one day ago, two days ago, and so on. None if the present load is unknown.
 
-    None if the present load, or every earlier day, is unknown. A day unlike the present counts as another one that is like it.
+    What is not known counts as the present load.
     """
-    now, last = smoothed(levels, minute, offset), levels.at(minute)
-    if now is None or last is None:
+    present = smoothed(levels, minute, offset)
+    if present is None:
         return None
-    days = [_day(levels, minute - lags[day - 1], lead, offset, now) for day in COMPARED_DAYS]
-    if all(each is None for each in days):
-        return None
-    alike = [each for each in days if each is not None and abs(each[1]) <= _UNLIKE]
-    instead = alike[0] if alike else (0.0, 0.0)
-    found = [1.0]
-    for day in days:
-        found.extend(day if day is not None and day in alike else instead)
-    before, earlier = (smoothed(levels, minute - n * lead, offset) for n in (1, 4))
-    found.append(0.0 if before is None else now - before)
-    found.append(0.0 if earlier is None else now - earlier)
-    found.append(math.log(last + offset) - now)
-    return tuple([limited(each) for each in found])
+
+    def relative(load: float | None) -> float:
+        return 0.0 if load is None else _limited(math.log(load + offset) - present)
+
+    found = [_CONSTANT]
+    found += [relative(levels.at(minute - age)) for age in range(NEWEST_MINUTES)]
+    for minutes in RECENT_MINUTES:
+        window = levels.window(minute - minutes + 1, minute)
+        if window is not None:
+            found += (relative(window.highest), relative(window.mean))
+            if minutes in LOWEST_MINUTES:
+                found.append(relative(window.lowest))
+    found += _days(levels, minute, lead, lags, relative)
+    return array("f", found)
 
 
-def limited(difference: float) -> float:
+def _days(
+    levels: Levels,
+    minute: int,
+    lead: int,
+    lags: Sequence[int],
+    relative: Callable[[float | None], float],
+) -> list[float]:
+    """What followed on some earlier days and where it began, then the highest of all days, near this time and exactly then."""
+    near, exact = (
+        [
+            levels.highest(minute - lag + 1 - around, minute - lag + lead + around)
+            for lag in lags[:DAYS]
+        ]
+        for around in (NEAR_MINUTES, 0)
+    )
+    found: list[float] = []
+    for day in COMPARED_DAYS:
+        then = minute - lags[day - 1]
+        began = levels.mean_until(then)
+        begin = relative(began)
+        found += (0.0 if began is None else _limited(relative(exact[day - 1]) - begin), begin)
+    for of_days in (near, exact):
+        highest = sorted([relative(each) for each in of_days if each is not None], reverse=True)
+        found += [*highest, *[0.0] * PLACES][:PLACES]
+    return found
+
+
+def _limited(difference: float) -> float:
     """One jump must not weigh more than days of ordinary changes."""
     return max(-LIMIT, min(difference, LIMIT))
-
-
-def _day(
-    levels: Levels, minute: int, lead: int, offset: float, now: float
-) -> tuple[float, float] | None:
-    """What followed on an earlier day, and how far that day was above today."""
-    followed = rise(levels, minute, lead, offset)
-    then = smoothed(levels, minute, offset)
-    return None if followed is None or then is None else (followed, then - now)

@@ -26,11 +26,11 @@ DIGEST_EVERY_MINUTES = 20
 
 
 class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
-    """The forecast at this reconcile. `needed` is in replicas, None if there is no bound now."""
+    """The forecast at this reconcile. `wanted` is in replicas, None if there is no bound now."""
 
     state: Forecast
     load: Load | None = None
-    needed: float | None = None
+    wanted: int | None = None
     is_new_minute: bool = False
 
 
@@ -48,11 +48,11 @@ def foresee(
     is_new = minute > before.levels.end_minute
     state = _observed(rules, policy, before, load, minute) if is_new else before
     # After the clock was set back, the newest minute lies in the future.
-    bound = state.bound if state.levels.end_minute == minute else None
+    is_current = state.levels.end_minute == minute
     return Foreseen(
         state=state,
         load=load,
-        needed=None if bound is None else bound / load.per_replica,
+        wanted=state.wanted if is_current else None,
         is_new_minute=is_new,
     )
 
@@ -159,14 +159,14 @@ def new_forecast(rules: ForecastRules) -> Forecast:
 
 
 def _floor(found: Foreseen, rules: ForecastRules) -> Floor | None:
-    if found.needed is None:
+    if found.wanted is None:
         return None
     *before, newest = found.state.issued or (None,)
     # What was added in this minute already is allowed in this minute.
     state = msgspec.structs.replace(found.state, issued=tuple(before))
     return Floor(
-        needed=found.needed,
-        present=0.0 if newest is None else newest.combined.alone,
+        needed=float(found.wanted),
+        present=0.0 if newest is None else float(newest.present),
         allowed_extra=budget_of(state, rules.budget_percent).replicas(
             1 if newest is None else newest.minutes
         ),

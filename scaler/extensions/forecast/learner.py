@@ -1,24 +1,25 @@
 """One more minute of load: judge the forecasts that have become old enough, learn from them, issue the next one."""
 
 import math
-from array import array
+from collections.abc import Sequence
 
 import msgspec
 
 from scaler.extensions.forecast.budget import budget_of
-from scaler.extensions.forecast.combination import combined, judged, options
-from scaler.extensions.forecast.experts import expected
-from scaler.extensions.forecast.features import is_unusual, limited, rise, seen, smoothed
+from scaler.extensions.forecast.choice import SHORTAGE_FROM, followed, judged, wanted
+from scaler.extensions.forecast.features import HIGHEST_OF_DAY, OFFSET_MIN, rise, seen, smoothed
 from scaler.extensions.forecast.levels import FILLED_MINUTES_MAX, appended
+from scaler.extensions.forecast.load_levels import Floats
 from scaler.extensions.forecast.outcomes import useful, with_minutes
-from scaler.extensions.forecast.regression import learned, predicted, weights
+from scaler.extensions.forecast.quantiles import BOUND, learned, predicted
 from scaler.extensions.forecast.reliability import verdict
 from scaler.extensions.forecast.state import Forecast, Issued, Observation, Sums
 
-SOLVED_EVERY_MINUTES = 60
+SUMMARY_EVERY_MINUTES = 60
 # Below that share of the mean, a change of the load does not count.
 OFFSET_SHARE = 0.1
-_OFFSET_MIN = 1e-9
+# A linear model can expect more than there has ever been, by any factor: it may by 10%, for a load that grows.
+_ABOVE_HIGHEST = math.log(1.1)
 # exp() of more overflows.
 _EXPONENT_MAX = 700.0
 
@@ -29,7 +30,7 @@ def observed(state: Forecast, found: Observation) -> Forecast:
     if levels is state.levels:
         return state
     ahead = found.minute - state.levels.end_minute if state.levels.values else 1
-    state = _solved(msgspec.structs.replace(state, levels=levels))
+    state = _summarized(msgspec.structs.replace(state, levels=levels))
     return _issue(_judged(state, found), found, ahead if ahead <= FILLED_MINUTES_MAX else 1)
 
 
@@ -41,17 +42,18 @@ def counted(state: Forecast, *, alone: int, final: int) -> Forecast:
     return msgspec.structs.replace(state, issued=(*state.issued[:-1], newest))
 
 
-def _solved(state: Forecast) -> Forecast:
+def _summarized(state: Forecast) -> Forecast:
+    """With the offset and the highest load of all minutes that are kept."""
     minute = state.levels.end_minute
-    if state.solved_at_minute and minute - state.solved_at_minute < SOLVED_EVERY_MINUTES:
+    if state.summary_minute and minute - state.summary_minute < SUMMARY_EVERY_MINUTES:
         return state
     known = [each for each in state.levels.values if each >= 0.0]
     mean = math.fsum(known) / len(known) if known else 0.0
     return msgspec.structs.replace(
         state,
-        offset=max(OFFSET_SHARE * mean, _OFFSET_MIN),
-        weights=weights(state.moments),
-        solved_at_minute=minute,
+        offset=max(OFFSET_SHARE * mean, OFFSET_MIN),
+        highest=max(known, default=0.0),
+        summary_minute=minute,
     )
 
 
@@ -60,30 +62,40 @@ def _issue(state: Forecast, found: Observation, ahead: int) -> Forecast:
     levels, minute, offset = state.levels, found.minute, state.offset
     lead = state.lead_minutes + ahead - 1
     features = seen(levels, minute, lead, offset, found.lags)
-    learned_load = None
-    if features is not None:
-        level = smoothed(levels, minute, offset) or 0.0
-        highest = min(level + predicted(state.weights, features), _EXPONENT_MAX)
-        learned_load = max(0.0, math.exp(highest) - offset)
-    loads = expected(levels, minute, lead, found.lags, learned_load)
-    per_replica = found.load.per_replica
-    replicas = options(loads, per_replica, found.most, array("f"))
-    together = combined(state.shares, replicas, float(found.alone))
+    loads = None if features is None else _expected(state, minute, features)
     issued = Issued(
         minute=minute,
         lead_minutes=lead,
         minutes=ahead,
         features=features,
-        options=replicas,
-        combined=together,
+        present=found.alone,
+        wanted=found.alone if loads is None else _wanted(state, found, loads),
         needed=found.needed,
     )
     return msgspec.structs.replace(
         state,
         issued=(*state.issued, issued),
-        bound=None if features is None else round(together.after[-1]) * per_replica,
-        is_unusual=is_unusual(levels, minute, offset, found.lags),
+        bound=None if loads is None else loads[BOUND],
+        wanted=None if loads is None else followed(state.share, issued),
     )
+
+
+def _expected(state: Forecast, minute: int, features: Floats) -> Sequence[float]:
+    """The load within the lead, for each quantile."""
+    level = smoothed(state.levels, minute, state.offset) or 0.0
+    highest = max(level + features[HIGHEST_OF_DAY], math.log(state.highest + state.offset))
+    limit = min(highest + _ABOVE_HIGHEST, _EXPONENT_MAX)
+    return [
+        max(0.0, math.exp(min(level + each, limit)) - state.offset)
+        for each in predicted(state.model, features)
+    ]
+
+
+def _wanted(state: Forecast, found: Observation, loads: Sequence[float]) -> int:
+    served = SHORTAGE_FROM * found.load.per_replica
+    replicas = [min(each / served, float(found.most)) for each in loads]
+    price = budget_of(state, found.budget_percent).price_of_replica
+    return wanted(replicas, found.alone, price)
 
 
 def _judged(state: Forecast, found: Observation) -> Forecast:
@@ -105,13 +117,13 @@ def _with_outcome(state: Forecast, old: Issued, needed: int, found: Observation)
     actual = rise(levels, old.minute, old.lead_minutes, state.offset)
     last = old.minute + old.lead_minutes
     at_end = levels.at(last)
-    moments, shares = state.moments, state.shares
+    model, share = state.model, state.share
     if old.features is not None and actual is not None:
-        moments = learned(moments, old.features, limited(actual))
+        model = learned(model, old.features, actual)
     if at_end is not None:
-        price = budget_of(state, found.budget_percent).price
+        price = budget_of(state, found.budget_percent).price_of_replica
         lead = [each for each in state.issued if each.minute < last]
-        shares = judged(shares, lead, at_end / found.load.per_replica, price)
+        share = judged(share, lead, at_end / found.load.per_replica, price)
     minutes = Sums(
         alone=old.alone * old.minutes,
         added=(old.final - old.alone) * old.minutes,
@@ -119,7 +131,7 @@ def _with_outcome(state: Forecast, old: Issued, needed: int, found: Observation)
         minutes=old.minutes,
     )
     outcomes, ended = with_minutes(state.outcomes, minutes)
-    state = msgspec.structs.replace(state, shares=shares, moments=moments, outcomes=outcomes)
+    state = msgspec.structs.replace(state, share=share, model=model, outcomes=outcomes)
     if not ended:
         return state
     return msgspec.structs.replace(state, verdict=verdict(state, found.budget_percent))

@@ -1,24 +1,19 @@
-"""Whether the forecast may act: its budget is not used up, and a day like the present is known.
+"""Whether the forecast may act: it has learned, and its budget is not used up.
 
 A forecast that is too low needs no switch: then the metrics decide as without it.
 """
 
 from scaler.extensions.forecast.budget import budget_of
-from scaler.extensions.forecast.features import COMPARED_MINUTES, UNLIKE_FACTOR
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
 from scaler.extensions.forecast.outcomes import cover_a_day
 from scaler.extensions.forecast.state import LEARNING, RELIABLE, Forecast, Outcomes, Verdict
 
-UNUSUAL_LOAD = "UnusualLoad"
-
 # Two days are learned, and a third is judged, before the forecast may act.
 LEARNING_MINUTES = 3 * MINUTES_PER_DAY
-LEARNING_GAPS_MAX = 0.1
 
 # Of the budget. Less than the rest adds no replica for long.
 NO_LONGER_FROM = 0.95
 AGAIN_BELOW = 0.8
-MISSING_MINUTES_MAX = 6
 
 
 def verdict(state: Forecast, budget_percent: float) -> Verdict:
@@ -26,35 +21,13 @@ def verdict(state: Forecast, budget_percent: float) -> Verdict:
     before = state.verdict
     if before.reason == LEARNING and not _has_learned(state.outcomes, state.levels):
         return before
-    reason, message = _problem(state, budget_percent) or good(state.outcomes)
-    still_not_reliable = not before.counts_as_acting and reason != RELIABLE
-    if reason == before.reason or still_not_reliable:
-        return before
-    return Verdict(reason=reason, message=message)
+    wasted = _too_much_waste(state, budget_percent)
+    reason, message = good(state.outcomes) if wasted is None else ("TooMuchWaste", wasted)
+    return before if reason == before.reason else Verdict(reason=reason, message=message)
 
 
 def _has_learned(outcomes: Outcomes, levels: Levels) -> bool:
-    if len(levels) < LEARNING_MINUTES or not cover_a_day(outcomes):
-        return False
-    return levels.missing_within(LEARNING_MINUTES) <= LEARNING_GAPS_MAX * LEARNING_MINUTES
-
-
-def _problem(state: Forecast, budget_percent: float) -> tuple[str, str] | None:
-    missing = state.levels.missing_within(60)
-    if missing > MISSING_MINUTES_MAX:
-        return "MissingSamples", f"{missing} of the last 60 minutes have no value"
-    wasted = _too_much_waste(state, budget_percent)
-    if wasted:
-        return "TooMuchWaste", wasted
-    if state.is_unusual:
-        return (
-            UNUSUAL_LOAD,
-            (
-                f"the load of the last {COMPARED_MINUTES} minutes is more than {UNLIKE_FACTOR:g} times that of the same "
-                f"time of each known earlier day, or less than 1/{UNLIKE_FACTOR:g} of it"
-            ),
-        )
-    return None
+    return cover_a_day(outcomes) and levels.known_minutes >= LEARNING_MINUTES
 
 
 def _too_much_waste(state: Forecast, budget_percent: float) -> str | None:

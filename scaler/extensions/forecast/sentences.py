@@ -69,7 +69,7 @@ def recorded_text(recorded: Recorded) -> str:
 
 def _message(rules: ForecastRules, verdict: Verdict, learning: str | None) -> str:
     if verdict.reason == LEARNING:
-        needs = f"the forecast of {rules.metric} needs 3 days of load, with at most 10% missing, before it may act"
+        needs = f"the forecast of {rules.metric} needs 3 days of load before it may act"
         return f"{needs}; {learning}" if learning else needs
     if verdict.is_reliable:
         return f"the forecast of {rules.metric} may act: {verdict.message}"
@@ -85,7 +85,7 @@ def forecast_sentence(step: ForecastStep) -> str:
         return f"Forecast: {load}; there is no forecast yet."
     expected = (
         f"Forecast: {load}, and at most {step.bound:.4g} is expected within "
-        f"{step.lead_seconds:g} s, which needs {_counted(step.floor)}"
+        f"{step.lead_seconds:g} s, for which {_wanted(step.floor)}"
     )
     return (
         f"{expected}, so {_forecast_result(step)}. {_forecast_day(step.day, step.replayed_minutes)}"
@@ -114,5 +114,5 @@ def _replay(minutes: int) -> str:
     return f" Of these hours, {minutes / 60:.1f} are from recorded history." if minutes else ""
 
 
-def _counted(replicas: int) -> str:
-    return "1 replica" if replicas == 1 else f"{replicas} replicas"
+def _wanted(replicas: int) -> str:
+    return "1 replica is wanted" if replicas == 1 else f"{replicas} replicas are wanted"

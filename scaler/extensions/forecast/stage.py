@@ -136,11 +136,11 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
     def for_other_policy(self, draft: Draft) -> Extension[Any, Any] | None:
         """The same load: it is learned once."""
         step: ForecastStep | None = draft.steps.get(self.name)
-        if step is None or not step.acts or step.bound is None:
+        if step is None or not step.acts or step.floor is None:
             return None
         rules: ForecastRules = draft.turn.policy.rules[self.name]
         load = _load(rules, draft)
-        return None if load is None else ForecastFloor(rules, step, step.bound, load)
+        return None if load is None else ForecastFloor(rules, step, step.floor, load)
 
     def status(
         self,
@@ -193,16 +193,17 @@ class ForecastFloor(Extension[bool, None]):
     name = FORECAST
 
     def __init__(
-        self, rules: ForecastRules, step: ForecastStep, bound: float, load_of_spec: Load
+        self, rules: ForecastRules, step: ForecastStep, replicas: int, load_of_spec: Load
     ) -> None:
-        self._rules, self._step, self._bound, self._of_spec = rules, step, bound, load_of_spec
+        self._rules, self._step, self._replicas, self._of_spec = rules, step, replicas, load_of_spec
 
     def stabilized(self, rules: bool, draft: Draft) -> None:
         """As the forecast."""
         own = _load(self._rules, draft) or self._of_spec
+        ratio = self._of_spec.per_replica / own.per_replica
         floor = Floor(
-            needed=self._bound / own.per_replica,
-            present=self._step.present * self._of_spec.per_replica / own.per_replica,
+            needed=self._replicas * ratio,
+            present=self._step.present * ratio,
             allowed_extra=self._step.allowed_extra,
             extra_ratio=self._rules.extra_ratio,
         )

@@ -3,19 +3,15 @@
 Times are whole minutes since 1970. `scaler.extensions.forecast` makes one state from another.
 """
 
-from array import array
-
 import msgspec
 
-from scaler.extensions.forecast.combination import START, Combined, Shares
+from scaler.extensions.forecast.choice import SHARE_AT_START
+from scaler.extensions.forecast.features import OFFSET_MIN
 from scaler.extensions.forecast.load_levels import NO_LEVELS, Floats, Levels
+from scaler.extensions.forecast.quantiles import START, Model
 
-# What a forecast is made from: 1, two numbers for each of three earlier days, and three for the present.
-FEATURES = 10
 LEARNING = "Learning"
 RELIABLE = "Reliable"
-
-Features = tuple[float, ...]
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,13 +37,6 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     lags: tuple[int, ...]
 
 
-class Moments(msgspec.Struct, frozen=True, kw_only=True):
-    """The weighted sums of all examples: `products` is the lower triangle of the matrix, by rows."""
-
-    products: tuple[float, ...] = (0.0,) * (FEATURES * (FEATURES + 1) // 2)
-    responses: tuple[float, ...] = (0.0,) * FEATURES
-
-
 class Sums(msgspec.Struct, frozen=True, kw_only=True):
     """Replica-minutes."""
 
@@ -71,11 +60,15 @@ NOTHING_SUMMED = Sums()
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """The intervals of the last day, oldest first, and the one that is being summed."""
+    """The intervals of the last day, oldest first, and the one that is being summed.
+
+    `burst`: the replica-minutes of `day.alone` that earn no budget, because they are those of a burst.
+    """
 
     intervals: tuple[Sums, ...] = ()
     current: Sums = NOTHING_SUMMED
     day: Sums = NOTHING_SUMMED
+    burst: float = 0.0
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,16 +91,16 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 class Issued(msgspec.Struct, frozen=True, kw_only=True):
     """A forecast whose outcome is not known yet, and the replicas that were decided by it.
 
-    `minutes`: until the next value, so far as is known. `options`: the replicas of each option, and `combined` what came
-    of them. `alone`: without the forecast; `final`: with it; `needed`: by the load of this minute.
+    `minutes`: until the next value, so far as is known. `present`: the replicas that the metric alone wants, and `wanted` those that
+    the quantiles want. `alone`: what was decided without the forecast; `final`: with it; `needed`: by the load of this minute.
     """
 
     minute: int
     lead_minutes: int
     minutes: int = 1
-    features: Features | None = None
-    options: Floats = array("f")
-    combined: Combined
+    features: Floats | None = None
+    present: int
+    wanted: int
     needed: int
     alone: int = 0
     final: int = 0
@@ -121,24 +114,26 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known after the last whole minute. `bound` is the load that replicas are wanted for, in the metric's unit."""
+    """What is known after the last whole minute."""
 
     identity: str
     """The metric and the lead: with others, everything is learned again."""
     lead_minutes: int
     levels: Levels = NO_LEVELS
-    offset: float = 0.0
-    moments: Moments = Moments()
-    weights: tuple[float, ...] = (0.0,) * FEATURES
-    solved_at_minute: int = 0
-    shares: tuple[Shares, ...] = START
-    """Of the options, by stage."""
+    offset: float = OFFSET_MIN
+    highest: float = 0.0
+    summary_minute: int = 0
+    """When `offset` and `highest` were computed from the levels."""
+    model: Model = START
+    share: float = SHARE_AT_START
+    """How far the model is followed."""
     issued: tuple[Issued, ...] = ()
     outcomes: Outcomes = Outcomes()
     verdict: Verdict = Verdict()
     bound: float | None = None
-    is_unusual: bool = False
-    """No earlier day is like the last half hour."""
+    """The load that is expected within the lead at most, in the metric's unit; None if the present load is not known."""
+    wanted: int | None = None
+    """The replicas with the forecast, as far as it is followed; None without a bound."""
     alone_by_minute: tuple[int, ...] = ()
     """What the metric would have set without the forecast, in the minutes of the scale-down window."""
     digest_minute: int = 0
@@ -161,9 +156,9 @@ class ForecastMemory(msgspec.Struct, frozen=True, kw_only=True):
 class ForecastStep(msgspec.Struct, frozen=True, kw_only=True):
     """What a forecast added, or would have added: `before` and `after` are replicas, after stabilization.
 
-    `load` and `bound` are in the metric's unit; `bound` is the load within `lead_seconds` that replicas are wanted for, and
-    `floor` these replicas, None without a bound; `present` is what the metric alone wants now. `allowed_extra`: how
-    many more replicas the budget allows. `budget_used`: the share of the budget of 24 hours.
+    `load` and `bound` are in the metric's unit; `bound` is the load that is expected within `lead_seconds` at most, and `floor` the
+    replicas that are wanted for it, None without a bound; `present` is what the metric alone wants now. `allowed_extra`:
+    how many more replicas the budget allows. `budget_used`: the share of the budget of 24 hours.
     """
 
     metric: str
@@ -202,7 +197,7 @@ def moved(state: Forecast, minutes: int) -> Forecast:
         issued=tuple(
             msgspec.structs.replace(each, minute=each.minute + minutes) for each in state.issued
         ),
-        solved_at_minute=state.solved_at_minute + minutes,
+        summary_minute=state.summary_minute + minutes,
         recorded=recorded
         and msgspec.structs.replace(recorded, end_minute=recorded.end_minute + minutes),
         # What was stored has the minutes of the other clock.

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 import msgspec
 
 from scaler.algorithm.policy import Policy
-from scaler.extensions.forecast.features import UNLIKE_FACTOR
 from scaler.extensions.forecast.foresee import SECONDS_PER_MINUTE, replayed_minute
 from scaler.extensions.forecast.learner import OFFSET_SHARE
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
@@ -21,6 +20,8 @@ from scaler.extensions.forecast.state import LEARNING, Forecast, Load, Recorded,
 # Two weekly periods, the second of which is forecast from the first, and a day.
 RECORDED_MINUTES = 15 * MINUTES_PER_DAY
 COMPARED_MINUTES = 10
+# Recorded load that differs by more may be that of another metric.
+ALIKE_RATIO = 1.65
 
 LoadByMinute = Mapping[int, float]
 """Load by minutes since 1970. Minutes without a value are missing."""
@@ -46,7 +47,7 @@ def difference(recorded: LoadByMinute, read: LoadByMinute) -> str | None:
     one = sum([recorded[minute] for minute in both]) / len(both)
     other = sum([read[minute] for minute in both]) / len(both)
     ratio = (one + offset + 1e-9) / (other + offset + 1e-9)
-    if 1 / UNLIKE_FACTOR <= ratio <= UNLIKE_FACTOR:
+    if 1 / ALIKE_RATIO <= ratio <= ALIKE_RATIO:
         return None
     return f"the recorded load is {one:.4g} where the metrics API has {other:.4g}, so it may be that of another metric"
 

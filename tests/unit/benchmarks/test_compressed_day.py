@@ -9,10 +9,7 @@ import pytest
 from benchmarks.compressed_day.compressed_time import CompressedLoop, CompressedTime
 from benchmarks.compressed_day.learned_days import learned_days
 from benchmarks.compressed_day.outcome import (
-    RELIABLE,
-    SUSPENDED,
     Delays,
-    Event,
     Outcome,
     Replicas,
     Sample,
@@ -102,36 +99,30 @@ SAMPLES = [
     sample(120, (12, 9), added=2),
     sample(240, (12, 12)),
     sample(600, (12, 12)),
-    sample(3000, (12, 12), reason="UnusualLoad"),
-    sample(6600, (9, 9), reason="UnusualLoad"),
+    sample(3000, (9, 8), added=1),
+    sample(6600, (9, 9)),
     sample(6660, (12, 12)),
-]
-EVENTS = [
-    Event(reason=SUSPENDED, message="", unix_seconds=2700.0),
-    Event(reason=RELIABLE, message="", unix_seconds=6900.0),
 ]
 
 
 def test_the_outcome_counts_minutes_by_the_time_between_samples():
-    outcome = outcome_of(SAMPLES, EVENTS, TIMES, PUNCTUAL)
+    outcome = outcome_of(SAMPLES, TIMES, PUNCTUAL)
     normal, shifted, returned = outcome.parts
     assert (normal.minutes, normal.under_with, normal.under_without) == (10, 0, 4)
     assert (normal.ahead_minutes, normal.added_most) == (4, 3)
-    assert (shifted.minutes, shifted.replica_minutes_with) == (100, 1200)
+    assert (shifted.minutes, shifted.replica_minutes_with) == (100, 1020)
     assert (returned.minutes, returned.under_with, returned.under_without) == (40, 1, 1)
-    assert (outcome.suspended_after, outcome.armed_after) == (35, 5)
-    assert outcome.suspended_because == "UnusualLoad"
+    assert outcome.shift_percent == pytest.approx(100 * 60 / (10.6 * 1440))
     assert failures(outcome) == []
 
 
 def test_the_table_has_the_parts_and_the_times():
-    text = table(outcome_of(SAMPLES, EVENTS, TIMES, PUNCTUAL))
+    text = table(outcome_of(SAMPLES, TIMES, PUNCTUAL))
     assert "| normal load | 10 | 0, 4 minutes | 2, 2 | 3 | 4 minutes |" in text
-    assert "Suspended 35 minutes after the shift (UnusualLoad)" in text
-    assert "acted again 5 minutes after the return" in text
+    assert "During the shift, the forecast added 0.4% of the replicas of a normal day." in text
 
 
-GOOD = outcome_of(SAMPLES, EVENTS, TIMES, PUNCTUAL)
+GOOD = outcome_of(SAMPLES, TIMES, PUNCTUAL)
 
 
 def with_normal(**figures: float) -> Outcome:
@@ -153,16 +144,9 @@ def changed(**fields: object) -> Outcome:
             with_normal(under_with=5.0),
             "With the forecast, the normal load was under-provisioned for longer.",
         ),
-        (changed(suspended_after=None), "The forecast was not suspended within 60 minutes."),
-        (changed(suspended_after=61.0), "The forecast was not suspended within 60 minutes."),
         (
-            changed(suspended_because="TooMuchWaste"),
-            "The forecast was suspended for another reason: TooMuchWaste.",
-        ),
-        (changed(armed_after=None), "The forecast did not act again after the return of the load."),
-        (
-            changed(armed_after=2881.0),
-            "The forecast did not act again after the return of the load.",
+            changed(shift_percent=10.1),
+            "During the shift, the forecast added more than 10% of the replicas of a day.",
         ),
         (
             changed(delays=msgspec.structs.replace(PUNCTUAL, of_99_percent=32.8)),

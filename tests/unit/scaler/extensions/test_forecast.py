@@ -203,7 +203,7 @@ def test_the_worth_of_a_dry_run_is_in_the_status():
             (
                 "False",
                 "Learning",
-                "the forecast of load needs 3 days of load, with at most 10% missing, before it may act",
+                "the forecast of load needs 3 days of load before it may act",
             ),
             id="learning",
         ),
@@ -310,7 +310,7 @@ def test_the_load_of_a_utilization_is_the_usage_of_all_pods():
     found = decided(
         observed(of, replicas=2),
         (samples({"web-0": 700, "web-1": 900}),),
-        memory=expecting(of, 3.2),
+        memory=expecting(of, 3.2, per_replica=0.8),
         settings=LA,
     )
     assert found.derivation.steps["forecast"].load == pytest.approx(1.6)

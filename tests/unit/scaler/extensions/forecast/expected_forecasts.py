@@ -1,5 +1,7 @@
 """Autoscalers with a forecast, and memories with what it expects."""
 
+import math
+
 import msgspec
 
 from scaler.algorithm.settings import Settings
@@ -44,7 +46,14 @@ def forecasting(*metrics, mode="Add", min_replicas=1, max_replicas=100, behavior
 
 
 def expecting(
-    of, bound, *, verdict=MAY_ACT, memory=None, age_minutes=0, day_replica_minutes=7200.0
+    of,
+    bound,
+    *,
+    per_replica=10.0,
+    verdict=MAY_ACT,
+    memory=None,
+    age_minutes=0,
+    day_replica_minutes=7200.0,
 ):
     """A memory with a forecast of this minute, so that the load of this reconcile does not replace it."""
     rules_ = effective(of, LA).rules["forecast"]
@@ -53,8 +62,9 @@ def expecting(
         lead_minutes=rules_.lead_minutes,
         levels=appended(NO_LEVELS, MINUTE - age_minutes, 1.0),
         bound=bound,
+        wanted=None if bound is None else math.ceil(bound / per_replica),
         verdict=verdict,
-        solved_at_minute=MINUTE,
+        summary_minute=MINUTE,
         outcomes=Outcomes(day=Sums(alone=day_replica_minutes, minutes=1440)),
     )
     return msgspec.structs.replace(

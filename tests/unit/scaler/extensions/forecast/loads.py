@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from zoneinfo import ZoneInfo
 
 from scaler.extensions.forecast.budget import budget_of
-from scaler.extensions.forecast.combination import OPTIONS, combined
-from scaler.extensions.forecast.combination import START as START_SHARES
 from scaler.extensions.forecast.days import day_lags
+from scaler.extensions.forecast.features import FEATURES
 from scaler.extensions.forecast.floor import Floor, lifted
 from scaler.extensions.forecast.learner import counted, observed
 from scaler.extensions.forecast.levels import appended
 from scaler.extensions.forecast.load_levels import NO_LEVELS, Levels
-from scaler.extensions.forecast.state import FEATURES, Forecast, Issued, Load, Observation
+from scaler.extensions.forecast.state import Forecast, Issued, Load, Observation
 
+HOUR = 60
 DAY = 1440
 BUDGET = 30.0
 """Percent."""
@@ -33,6 +33,16 @@ def noise(minute: int) -> float:
 def daily(minute: int) -> float:
     """From 100 at night to 500 at noon, with some noise."""
     return 300.0 - 200.0 * math.cos(2 * math.pi * minute / DAY) + 5.0 * noise(minute)
+
+
+def opening_hours(minute: int) -> float:
+    """From one minute to the next it is three times as high, and for ten hours of the day."""
+    return 300.0 if 8 * HOUR <= minute % DAY < 18 * HOUR else 100.0
+
+
+def each_hour(minute: int) -> float:
+    """A batch in the last ten minutes of each hour, with some noise."""
+    return (500.0 if minute % HOUR >= 50 else 100.0) + 5.0 * noise(minute)
 
 
 def learned(
@@ -68,9 +78,9 @@ def states(
             observation(START + minute, load, per_replica=per_replica, budget=budget, zone=zone),
         )
         floor = None
-        if state.bound is not None:
+        if state.wanted is not None:
             allowed_extra = budget_of(state, budget).replicas(1)
-            floor = Floor(needed=state.bound / per_replica, allowed_extra=allowed_extra)
+            floor = Floor(needed=float(state.wanted), allowed_extra=allowed_extra)
         final = lifted(needed, floor) if state.verdict.counts_as_acting else needed
         state = counted(state, alone=needed, final=final)
         yield state
@@ -107,14 +117,12 @@ def rising(end_minute: int) -> Levels:
 
 def issued(minute: int) -> Issued:
     """A forecast of that minute, whose outcome is not known yet."""
-    features = (1.0,) + (0.0,) * (FEATURES - 1)
-    nothing = array("f", [0.0] * OPTIONS)
     return Issued(
         minute=minute,
         lead_minutes=1,
-        features=features,
-        options=nothing,
-        combined=combined(START_SHARES, nothing, 5.0),
+        features=array("f", [1.0]) + array("f", [0.0]) * (FEATURES - 1),
+        present=5,
+        wanted=5,
         needed=5,
         alone=5,
         final=5,

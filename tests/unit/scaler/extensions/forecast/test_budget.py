@@ -5,17 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scaler.extensions.forecast.budget import budget_of
-from tests.unit.scaler.extensions.forecast.loads import DAY, learned, states
+from scaler.extensions.forecast.outcomes import of_intervals
+from scaler.extensions.forecast.state import Forecast, Sums
+from tests.unit.scaler.extensions.forecast.loads import DAY, each_hour, learned, states
 
 FIRST = 3 * DAY + 30
 BUDGETS = [1.0, 3.0, 10.0, 30.0]
 # Whether an hour has its batch, from the fourth day on.
 hours = st.lists(st.booleans(), min_size=8, max_size=36)
-
-
-def each_hour(minute):
-    """A batch of ten minutes."""
-    return 500.0 if minute % 60 >= 50 else 100.0
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +30,25 @@ def spent_by_minute(after_three_days, is_usual, budget):
     for state in states(load, minutes, budget=budget, after=after_three_days[budget]):
         if state.issued[-1].final > state.issued[-1].alone:
             yield budget_of(state, budget)
+
+
+def test_an_hour_with_a_hundred_times_the_replicas_earns_no_budget_for_the_day():
+    quiet, burst = (Sums(alone=alone, minutes=10) for alone in (100.0, 10_000.0))
+    state = Forecast(
+        identity="load",
+        lead_minutes=5,
+        outcomes=of_intervals((*[quiet] * 138, *[burst] * 6)),
+    )
+    budget = budget_of(state, 30.0)
+    assert budget.allowed == pytest.approx(0.3 * (138 * 100 + 6 * 400))
+    assert budget.mean_replicas == pytest.approx((138 * 10 + 6 * 40) / 144)
+
+
+def test_a_day_of_ordinary_peaks_earns_its_whole_budget():
+    night, noon = (Sums(alone=alone, minutes=10) for alone in (100.0, 300.0))
+    outcomes = of_intervals((*[night] * 84, *[noon] * 60))
+    state = Forecast(identity="load", lead_minutes=5, outcomes=outcomes)
+    assert budget_of(state, 30.0).allowed == pytest.approx(0.3 * outcomes.day.alone)
 
 
 @given(is_usual=hours, budget=st.sampled_from(BUDGETS))

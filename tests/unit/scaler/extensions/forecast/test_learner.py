@@ -4,15 +4,18 @@ import math
 
 import pytest
 
+from scaler.extensions.forecast.choice import SHORTAGE_FROM
 from scaler.extensions.forecast.learner import observed
 from scaler.extensions.forecast.state import LEARNING, RELIABLE, moved
 from tests.unit.scaler.extensions.forecast.loads import (
     DAY,
+    HOUR,
     START,
     daily,
     learned,
     noise,
     observation,
+    opening_hours,
 )
 
 NOON = DAY // 2
@@ -26,14 +29,31 @@ def after_four_days():
 
 def test_the_bound_of_a_daily_load_is_ahead_of_a_ramp(after_four_days):
     ramp = [daily(4 * DAY + DAY // 4 + each) for each in range(1, 6)]
-    assert after_four_days.bound == pytest.approx(max(ramp), rel=0.03)
-    assert after_four_days.bound > daily(4 * DAY + DAY // 4)
+    assert max(ramp) <= after_four_days.bound <= 1.1 * max(ramp)
 
 
-def test_a_daily_load_is_reliable_with_the_numbers(after_four_days):
-    found = after_four_days.verdict
+@pytest.fixture(scope="module")
+def before_opening():
+    """Seven days, and then until three minutes before the jump, which is within the lead."""
+    return learned(opening_hours, range(7 * DAY + 8 * HOUR - 3))
+
+
+def test_a_jump_of_every_day_is_expected_in_full(before_opening):
+    assert 290 <= before_opening.bound <= 330
+    assert 300 / SHORTAGE_FROM <= 10 * before_opening.wanted <= 300
+
+
+def test_what_was_added_and_needed_is_in_the_verdict(before_opening):
+    found = before_opening.verdict
     assert found.reason == RELIABLE
     assert "% were needed; it wasted" in found.message
+
+
+def test_a_slow_daily_load_adds_nothing(after_four_days):
+    """It rises by less than the tolerance within the lead."""
+    found = after_four_days.verdict
+    assert found.reason == RELIABLE
+    assert found.message == "in the 24 hours before, it added nothing"
 
 
 def test_in_the_first_three_days_it_learns():
@@ -43,12 +63,14 @@ def test_in_the_first_three_days_it_learns():
 def test_noise_is_not_answered_with_more_than_its_peaks():
     found = learned(lambda minute: 100 + 50 * noise(minute), range(3 * DAY + 60))
     assert found.bound <= 1.2 * 150
+    assert found.wanted <= 15
 
 
-@pytest.mark.parametrize(("load", "expected"), [(0.0, 10.0), (1e-9, 10.0), (1e12, 1e12)], ids=str)
-def test_a_constant_load_adds_nothing_to_the_replicas_that_it_has(load, expected):
+@pytest.mark.parametrize(("load", "replicas"), [(0.0, 1), (1e-9, 1), (95.0, 10), (1e12, 10**11)])
+def test_a_constant_load_adds_nothing_to_the_replicas_that_it_has(load, replicas):
     found = learned(lambda _: load, range(DAY + 200))
-    assert found.bound == pytest.approx(expected)
+    assert found.bound == pytest.approx(load, rel=0.01, abs=1e-8)
+    assert found.wanted == replicas
 
 
 def test_a_load_that_appears_from_nothing_has_a_finite_bound():

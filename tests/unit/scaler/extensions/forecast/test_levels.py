@@ -66,5 +66,5 @@ def test_a_mean_is_that_of_the_known_minutes():
     assert levels(MISSING, MISSING).mean_until(100) is None
 
 
-def test_minutes_before_the_first_one_are_missing():
-    assert levels(1, MISSING, 3).missing_within(10) == 8
+def test_only_minutes_with_a_value_are_known():
+    assert levels(1, MISSING, 3).known_minutes == 2

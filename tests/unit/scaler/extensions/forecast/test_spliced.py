@@ -1,95 +1,96 @@
-"""A daily load into which something else is spliced: how soon the forecast lets go, and when it acts again."""
+"""Hourly batches into which something else is spliced: what the forecast adds then, and how soon it has learned that they are gone."""
 
 from functools import cache
 
 import pytest
 
+from scaler.extensions.forecast.budget import budget_of
 from scaler.extensions.forecast.state import RELIABLE
-from tests.unit.scaler.extensions.forecast.loads import BUDGET, DAY, daily, learned, noise, states
+from tests.unit.scaler.extensions.forecast.loads import (
+    BUDGET,
+    DAY,
+    HOUR,
+    each_hour,
+    learned,
+    noise,
+    states,
+)
 
-HOUR = 60
 AT = 5 * DAY + DAY // 3
 """In the morning of the sixth day."""
 
 
 def spliced(other, *, minutes=DAY):
-    """`other` in place of the daily load for so many minutes."""
-    return lambda minute: other(minute) if AT <= minute < AT + minutes else daily(minute)
+    """`other` in place of the batches for so many minutes."""
+    return lambda minute: other(minute) if AT <= minute < AT + minutes else each_hour(minute)
 
 
 @cache
 def five_days():
-    """What the forecast knows of the daily load when something else begins. It acts."""
-    state = learned(daily, range(AT))
+    """What the forecast knows of the batches when something else begins. It acts."""
+    state = learned(each_hour, range(AT))
     assert state.verdict.reason == RELIABLE
     return state
 
 
 def since_then(shape, until):
     """The states from then on."""
-    return states(shape, range(AT, until), after=five_days())
+    return list(states(shape, range(AT, until), after=five_days()))
 
 
-def course(found):
-    """When the forecast began and ceased to act: (minute, reason)."""
-    changes, before = [], RELIABLE
-    for minute, state in enumerate(found, AT):
-        if state.verdict.reason != before:
-            before = state.verdict.reason
-            changes.append((minute, before))
-    return changes
+def added_percent(found, first_hour, last_hour):
+    """Of the replicas without the forecast, in these hours."""
+    newest = [each.issued[-1] for each in found[first_hour * HOUR : last_hour * HOUR]]
+    added = sum(each.final - each.alone for each in newest)
+    return 100.0 * added / sum(each.alone for each in newest)
+
+
+def stays_within_its_budget(found):
+    acting = [each for each in found if each.issued[-1].final > each.issued[-1].alone]
+    assert acting
+    return all(budget_of(each, BUDGET).used_share <= 1.0 for each in acting)
 
 
 def test_what_is_known_of_five_days_does_not_change_when_it_is_continued():
     """The tests of this module continue one state."""
-    ends = [list(since_then(spliced(lambda _: 0.0), AT + HOUR))[-1] for _ in range(2)]
+    ends = [since_then(spliced(lambda _: 0.0), AT + HOUR)[-1] for _ in range(2)]
     assert ends[0] == ends[1] == learned(spliced(lambda _: 0.0), range(AT + HOUR))
 
 
-SUDDEN = {
-    "a third of the load": lambda minute: daily(minute) / 3,
-    "three times the load": lambda minute: daily(minute) * 3,
-    "half of the load": lambda minute: daily(minute) / 2,
-    "twice the load": lambda minute: daily(minute) * 2,
-    "another metric": lambda minute: 0.02 * daily(minute + DAY // 2),
-}
+def test_batches_that_come_are_met_in_full():
+    """What is added before each of them is up to a third of all replicas."""
+    found = since_then(each_hour, AT + 6 * HOUR)
+    before_batches = [each for minute, each in enumerate(found, AT) if minute % HOUR == 49]
+    assert all(10 * each.issued[-1].final >= 500 / 1.25 for each in before_batches)
+    assert 20.0 < added_percent(found, 0, 6) < 40.0
 
 
-@pytest.mark.parametrize("other", [pytest.param(each, id=name) for name, each in SUDDEN.items()])
-def test_another_load_suspends_the_forecast_within_an_hour_and_its_end_rearms_it_within_two_days(
-    other,
-):
-    changes = course(since_then(spliced(other), AT + 3 * DAY + HOUR))
-    suspended = [minute for minute, reason in changes if reason != RELIABLE]
-    assert suspended
-    assert suspended[0] <= AT + 45
-    last, reason = changes[-1]
-    assert reason == RELIABLE
-    assert last <= AT + DAY + 2 * DAY
+def test_batches_that_come_no_more_are_forgotten_within_two_hours():
+    found = since_then(spliced(lambda minute: 100.0 + 5.0 * noise(minute)), AT + DAY)
+    assert added_percent(found, 2, 6) < 10.0
+    assert added_percent(found, 6, 24) < 1.0
+    assert stays_within_its_budget(found)
 
 
-def noisy(minute):
-    return daily(minute) * (1.0 + 0.4 * noise(minute))
-
-
-@cache
-def five_noisy_days():
-    state = learned(noisy, range(AT))
-    assert state.verdict.reason == RELIABLE
-    return state
+def test_batches_at_another_time_of_the_hour_are_learned_within_two_hours():
+    found = since_then(spliced(lambda minute: each_hour(minute + HOUR // 2)), AT + DAY)
+    assert added_percent(found, 2, 6) < 20.0
+    assert stays_within_its_budget(found)
 
 
 @pytest.mark.parametrize("factor", [1 / 3, 0.5, 2.0, 3.0])
-def test_another_level_of_a_load_with_much_noise_suspends_the_forecast_within_an_hour(factor):
-    """Single minutes of such a load are often as on another day."""
+def test_on_another_level_it_adds_about_as_much_again_after_two_hours(factor):
+    """And never more than its budget."""
+    found = since_then(spliced(lambda minute: factor * each_hour(minute)), AT + 2 * DAY)
+    assert added_percent(found, 2, 6) < 50.0
+    assert stays_within_its_budget(found)
 
-    def shape(minute):
-        return factor * noisy(minute)
 
-    changes = course(states(shape, range(AT, AT + HOUR), after=five_noisy_days()))
-    minute, reason = changes[-1]
-    assert AT < minute <= AT + HOUR
-    assert reason != RELIABLE
+def test_another_metric_of_the_same_name_is_learned_within_its_budget():
+    """It has a fiftieth of the load."""
+    found = since_then(spliced(lambda minute: 0.02 * each_hour(minute + HOUR // 2)), AT + DAY)
+    assert stays_within_its_budget(found)
+    assert added_percent(found, 6, 24) < 10.0
 
 
 NOISE = {
@@ -99,46 +100,26 @@ NOISE = {
 
 
 @pytest.mark.parametrize("other", [pytest.param(each, id=name) for name, each in NOISE.items()])
-def test_a_day_of_white_noise_wastes_little_and_does_not_end_the_forecast(other):
-    """Whether it suspends the forecast or not: the price rises, so that half of the budget is not reached."""
-    found = list(since_then(spliced(other), AT + 3 * DAY))
-    assert max(each.outcomes.day.wasted_percent for each in found) <= 0.5 * BUDGET
+def test_a_day_of_white_noise_stays_within_the_budget_and_does_not_end_the_forecast(other):
+    found = since_then(spliced(other), AT + 3 * DAY)
+    assert stays_within_its_budget(found)
     assert found[-1].verdict.reason == RELIABLE
 
 
-@pytest.mark.parametrize(
-    ("minutes_after", "expected"),
-    [
-        pytest.param(30, "MissingSamples", id="half an hour after it"),
-        pytest.param(HOUR + 20, RELIABLE, id="an hour after it"),
-    ],
-)
-def test_a_lost_day_suspends_the_forecast_until_an_hour_of_load_is_known(minutes_after, expected):
-    seen = range(AT + DAY, AT + DAY + minutes_after)
-    *_, state = states(daily, seen, after=five_days())
-    assert state.verdict.reason == expected
-
-
-GENTLE = {
-    "a holiday": lambda _: daily(0),
-    "a day with 25 hours": lambda minute: daily(minute - HOUR),
-    "a day with 23 hours": lambda minute: daily(minute + HOUR),
-}
-
-
-@pytest.mark.parametrize("other", [pytest.param(each, id=name) for name, each in GENTLE.items()])
-def test_a_day_that_is_unlike_the_others_wastes_little(other):
-    """Whether it suspends the forecast or not: at most 5% of the replicas of its day, and of the next one."""
-    found = since_then(spliced(other, minutes=2 * DAY // 3), AT + 2 * DAY)
-    acting = [each.outcomes.day for each in found if each.verdict.reason == RELIABLE]
-    assert max(each.wasted_percent for each in acting) <= 5.0
+@pytest.mark.parametrize("lost", [HOUR, DAY])
+def test_after_a_gap_it_acts_at_once(lost):
+    """The batches are at the same minutes of the days before."""
+    found = list(states(each_hour, range(AT + lost, AT + lost + 2 * HOUR), after=five_days()))
+    before_batches = [each for minute, each in enumerate(found, AT + lost) if minute % HOUR == 49]
+    assert all(each.verdict.reason == RELIABLE for each in found)
+    first, second = (10 * each.issued[-1].final for each in before_batches)
+    assert first >= 300
+    assert second >= 500 / 1.25
 
 
 def test_a_spike_that_occurs_once_does_not_repeat_on_the_next_day():
     def shape(minute):
-        return daily(minute) * (4 if AT <= minute < AT + 15 else 1)
+        return each_hour(minute) * (4 if AT <= minute < AT + 15 else 1)
 
-    at_that_time = AT + DAY
-    for minute, state in enumerate(since_then(shape, at_that_time + 15), AT):
-        if minute >= at_that_time - 10:
-            assert state.bound < 2 * daily(minute)
+    found = since_then(shape, AT + DAY + 15)
+    assert max(each.issued[-1].final for each in found[DAY - 10 : DAY + 15]) * 10 < 2 * 500

@@ -1,0 +1,94 @@
+"""How many replicas: each has a price, and more of them are less probably too few.
+
+    cost = price x added replicas / mean replicas of a day + the probability that the load needs more
+
+The quantiles say how probable that is. Whether following them was worth its price is judged by what came: the forecast and adding
+nothing each have a share, which falls with what they have cost, and the replicas are the mean of both by their shares. A small part
+of the shares is given to the other again, so that a change is found soon: Fixed-Share (Herbster and Warmuth, Tracking the Best
+Expert, 1998). Over T minutes, the costs of the shares exceed those of the better one by at most (ln 2 + T a) / b, with the sharing
+rate a and the learning rate b; each change of the better one costs ln(2 / a) / b more.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+from scaler.extensions.forecast.quantiles import QUANTILES
+
+# In multiples of the load that the replicas are for: no shortage until the first one, about as with the tolerance of an HPA, and
+# complete shortage from the second one.
+SHORTAGE_FROM, SHORTAGE_TO = 1.15, 1.35
+LEARNING_RATE = 0.5
+SHARING_RATE = 1e-4
+SHARE_AT_START = 0.5
+# The cost of adding nothing is at most a certain shortage.
+_NOTHING_ADDED = 1.0
+# Probabilities of too few replicas, from the lowest quantile to the highest one.
+_STEPS = 24
+
+
+def _between(step: int) -> tuple[float, int, float]:
+    """A probability, the last quantile that is below it, and how far it is from that one to the next."""
+    logarithms = [math.log(1.0 - each) for each in QUANTILES]
+    highest, lowest = logarithms[0], logarithms[-1]
+    wanted = highest + (lowest - highest) * step / (_STEPS - 1)
+    below = max(index for index, each in enumerate(logarithms[:-1]) if each >= wanted - 1e-12)
+    way = (logarithms[below] - wanted) / (logarithms[below] - logarithms[below + 1])
+    return math.exp(wanted), below, way
+
+
+_CANDIDATES = tuple(_between(step) for step in range(_STEPS))
+
+
+class Wanted(Protocol):
+    """What was decided in one minute: the replicas of the metric alone, and those that the quantiles want."""
+
+    @property
+    def present(self) -> int:
+        """Without the forecast."""
+
+    @property
+    def wanted(self) -> int:
+        """With it, if it were followed in full."""
+
+
+def wanted(replicas: Sequence[float], present: int, price: float) -> int:
+    """Those with the least cost, at least `present`.
+
+    `replicas`: what the load of each quantile needs. `price`: of one added replica, in minutes of shortage.
+    """
+    best, least = present, _NOTHING_ADDED
+    for probability, below, way in _CANDIDATES:
+        found = replicas[below] + (replicas[below + 1] - replicas[below]) * way
+        count = max(present, math.ceil(found - 1e-9))
+        cost = price * (count - present) + probability
+        if cost < least:
+            best, least = count, cost
+    return best
+
+
+def followed(share: float, found: Wanted) -> int:
+    """The whole replicas with the forecast, as far as it has proved itself."""
+    return found.present + round(share * (found.wanted - found.present))
+
+
+def judged(share: float, lead: Sequence[Wanted], needed: float, price: float) -> float:
+    """The share of the forecast, with the outcome of a lead: the load at its end needs `needed` replicas.
+
+    `lead` has its minutes, the oldest first. Only replicas that were wanted in each of them were there at the end.
+    """
+    first = lead[0]
+    alone = _shortage(needed, min([each.present for each in lead]))
+    cost = price * (first.wanted - first.present)
+    if alone:
+        cost += _shortage(needed, min([each.wanted for each in lead]))
+    following = share * math.exp(-LEARNING_RATE * cost)
+    nothing = (1.0 - share) * math.exp(-LEARNING_RATE * alone)
+    return (1.0 - SHARING_RATE) * (following / (following + nothing)) + 0.5 * SHARING_RATE
+
+
+def _shortage(needed: float, replicas: int) -> float:
+    ratio = needed / max(replicas, 1)
+    if ratio <= SHORTAGE_FROM:
+        return 0.0
+    return min(1.0, (ratio - SHORTAGE_FROM) / (SHORTAGE_TO - SHORTAGE_FROM))
