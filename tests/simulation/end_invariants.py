@@ -5,9 +5,10 @@ from itertools import pairwise
 
 from tests.simulation.api_server import proposal
 from tests.simulation.creations import left_at_zero_since
-from tests.simulation.history_invariants import INVARIANTS, TOLERANCE, limit_of, window_of
+from tests.simulation.history_invariants import INVARIANTS, limit_of, window_of
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.metrics_apis import CANDIDATE_RATIO, RESOURCE, UNITS_PER_REPLICA
+from tests.simulation.recommendations import TOLERANCE
 from tests.simulation.scenario import AutoscalerPlan
 
 # How many of the last periods may be part of one swing.

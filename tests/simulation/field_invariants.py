@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from tests.simulation.api_server import proposal
 from tests.simulation.creations import created
 from tests.simulation.end_invariants import INVARIANTS
-from tests.simulation.history_invariants import ROUNDING_SECONDS, recommendation, window_of
+from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import Run, Violation, is_awaited
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.metrics_apis import EXTERNAL
+from tests.simulation.recommendations import recommendation
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan
 
 

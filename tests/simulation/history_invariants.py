@@ -12,7 +12,6 @@ import msgspec
 
 from scaler.algorithm.restart import TAKE_OVER_SECONDS
 from tests.hpa_model.normalization import Changed, Remembered, limit
-from tests.simulation.api_server import proposal
 from tests.simulation.clock_skew import SKEW_SECONDS, Skew, Skews
 from tests.simulation.creations import created, known_by, remembered_changes
 from tests.simulation.faults import Fault
@@ -21,11 +20,10 @@ from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.liveness_invariants import INVARIANTS
 from tests.simulation.lost_memories import lost_memories
 from tests.simulation.memory_objects import MEMORIES
-from tests.simulation.metrics_apis import CANDIDATE_RATIO, UNITS_PER_REPLICA
 from tests.simulation.objects import rules_document
+from tests.simulation.recommendations import recommendation, target_ratio
 from tests.simulation.scenario import AutoscalerPlan
 
-TOLERANCE = 0.1
 # Stored times are in whole seconds, and a write takes a moment.
 ROUNDING_SECONDS = 3.0
 # While these faults last, a process may begin without the memories of HPAs.
@@ -107,7 +105,7 @@ def _remembered(run: Run, plan: AutoscalerPlan) -> list[Recommended]:
     ]
     found: list[Recommended] = []
     for process, life in groupby(measured, key=lambda each: each.process):
-        of_life = [(each, recommendation(run, each, _ratio(run, each))) for each in life]
+        of_life = [(each, recommendation(run, each, target_ratio(run, each))) for each in life]
         kept = [
             (each, n)
             for each, n in of_life
@@ -189,41 +187,6 @@ def _owner(run: Run, measured: Measurement) -> str:
     """Of its namespace; empty if a user has taken the Lease away, which the process that had it does not know yet."""
     namespace = measured.target.partition("/")[0]
     return run.journal.owner_of(namespace, measured.at)
-
-
-def _ratio(run: Run, measured: Measurement) -> float:
-    """Of the targets of a candidate and the spec: the result is between both, and the candidate wants less."""
-    return CANDIDATE_RATIO if run.plan_of(measured.target).fields.has_candidate else 1.0
-
-
-def recommendation(run: Run, measured: Measurement, ratio: float = 1.0) -> int:
-    """External metrics by average value, with so many times the target. Upstream: GetExternalPerPodMetricReplicas."""
-    load = measured.value or 0.0
-    fields = run.plan_of(measured.target).fields
-    if fields.decides_on_activity and load <= (fields.activation or 0):
-        return 0
-    load /= ratio
-    known = run.targets_known(measured.target, measured.sent_at)
-    kept = [each.pods for each in known if _is_tolerated(load, each.pods)]
-    held = [each.replicas for each in known] if _is_held_up(run, measured) else []
-    return min((proposal(load), *kept, *held))
-
-
-def _is_held_up(run: Run, measured: Measurement) -> bool:
-    """Whether a rollout may have been in progress, as far as a process knew then, during which nothing more is recommended."""
-    if run.plan_of(measured.target).fields.rollout != "HoldUp":
-        return False
-    changes = [each for each in run.journal.rollouts if each.target == measured.target]
-    return any(
-        each.is_in_progress
-        and each.at <= measured.at
-        and (following is None or following.at >= run.known_since(measured.sent_at))
-        for each, following in pairwise((*changes, None))
-    )
-
-
-def _is_tolerated(load: float, pods: int) -> bool:
-    return pods > 0 and abs(load / (UNITS_PER_REPLICA * pods) - 1) <= TOLERANCE + 1e-9
 
 
 def no_budget_twice(run: Run) -> Iterator[Violation]:

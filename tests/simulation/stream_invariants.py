@@ -11,10 +11,10 @@ import msgspec
 from tests.simulation.adapter_invariants import INVARIANTS
 from tests.simulation.api_server import proposal
 from tests.simulation.fields import Fields
-from tests.simulation.history_invariants import TOLERANCE
 from tests.simulation.invariants import RECOVERY_SECONDS, Run, Violation
 from tests.simulation.journal import Measurement
 from tests.simulation.metrics_apis import UNITS_PER_REPLICA
+from tests.simulation.recommendations import TOLERANCE
 from tests.simulation.scenario import AutoscalerPlan
 from tests.simulation.write_oracle import WRITE_SECONDS
 

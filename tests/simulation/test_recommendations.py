@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from tests.simulation.history_invariants import recommendation
 from tests.simulation.invariants import Run
 from tests.simulation.journal import Journal, Measurement, Rollout, TargetVersion
 from tests.simulation.metrics_apis import EXTERNAL
+from tests.simulation.recommendations import recommendation
 from tests.simulation.scenario import made_from
 
 SCENARIO = made_from(0)
