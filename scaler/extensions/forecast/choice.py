@@ -37,7 +37,7 @@ def _between(step: int) -> tuple[float, int, float]:
     return math.exp(wanted), below, way
 
 
-_CANDIDATES = tuple(_between(step) for step in range(_STEPS))
+_PROBABILITIES = tuple(_between(step) for step in range(_STEPS))
 
 
 class Wanted(Protocol):
@@ -58,7 +58,7 @@ def wanted(replicas: Sequence[float], present: int, price: float) -> int:
     `replicas`: what the load of each quantile needs. `price`: of one added replica, in minutes of shortage.
     """
     best, least = present, _NOTHING_ADDED
-    for probability, below, way in _CANDIDATES:
+    for probability, below, way in _PROBABILITIES:
         found = replicas[below] + (replicas[below + 1] - replicas[below]) * way
         count = max(present, math.ceil(found - 1e-9))
         cost = price * (count - present) + probability

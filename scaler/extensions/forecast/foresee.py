@@ -26,7 +26,7 @@ DIGEST_EVERY_MINUTES = 20
 
 
 class Foreseen(msgspec.Struct, frozen=True, kw_only=True):
-    """The forecast at this reconcile. `wanted` is in replicas, None if there is no bound now."""
+    """The forecast at this reconcile. `wanted`: the replicas with the forecast, None if it has no bound for this minute."""
 
     state: Forecast
     load: Load | None = None
