@@ -200,16 +200,18 @@ def _query_seconds(run: Run, value: Value) -> float:
 
 
 def _review_seconds(run: Run, value: Value) -> float:
-    """What a slow API server takes to review that a client may still read what is sent to it."""
-    slow = (
-        min(each.amount, REVIEW_SECONDS)
+    """What an API server that is slow, or hangs, takes to review that a client may still read what is sent to it.
+
+    A value may be of the time of a review that began before the fault had ended.
+    """
+    lasted = (
+        (each, min(each.amount, REVIEW_SECONDS))
         for each in run.faults
-        if each.kind == "api"
-        and each.how == "slow"
-        and each.at <= value.served.at
-        and value.at <= each.at + each.seconds
+        if each.kind == "api" and each.how in ("slow", "hang") and each.at <= value.served.at
     )
-    return max(slow, default=0.0)
+    return max(
+        (each for fault, each in lasted if value.at <= fault.at + fault.seconds + each), default=0.0
+    )
 
 
 def _may_read(run: Run, served: Served) -> bool:
