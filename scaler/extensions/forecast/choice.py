@@ -1,8 +1,8 @@
 """How many replicas: each has a price, and more of them are less probably too few.
 
-    cost = price x added replicas / mean replicas of a day + the probability that the load needs more
+    cost = price x (added replicas + a quarter of those started or removed) / mean replicas of a day + the probability of shortage
 
-The quantiles say how probable that is. Whether following them was worth its price is judged by what came: the forecast and adding
+The quantiles say how probable a shortage is. Whether following them was worth its price is judged by what came: the forecast and adding
 nothing each have a share, which falls with what they have cost, and the replicas are the mean of both by their shares. A small part
 of the shares is given to the other again, so that a change is found soon: Fixed-Share (Herbster and Warmuth, Tracking the Best
 Expert, 1998). Over T minutes, the costs of the shares exceed those of the better one by at most (ln 2 + T a) / b, with the sharing
@@ -21,8 +21,10 @@ SHORTAGE_FROM, SHORTAGE_TO = 1.15, 1.35
 LEARNING_RATE = 0.5
 SHARING_RATE = 1e-4
 SHARE_AT_START = 0.5
-# The cost of adding nothing is at most a certain shortage.
-_NOTHING_ADDED = 1.0
+# Of the price of a replica for a minute: what it costs to start or remove one, so that noise changes fewer of them.
+CHANGE_SHARE = 0.25
+# The probability of shortage if nothing is added.
+_CERTAIN = 1.0
 # Probabilities of too few replicas, from the lowest quantile to the highest one.
 _STEPS = 24
 
@@ -52,18 +54,25 @@ class Wanted(Protocol):
         """With it, if it were followed in full."""
 
 
-def wanted(replicas: Sequence[float], present: int, price: float) -> int:
+def wanted(replicas: Sequence[float], present: int, price: float, before: int) -> int:
     """Those with the least cost, at least `present`.
 
-    `replicas`: what the load of each quantile needs. `price`: of one added replica, in minutes of shortage.
+    `replicas`: what the load of each quantile needs. `price`: of one added replica, in minutes of shortage. `before`: those that
+    were wanted a minute ago.
     """
-    best, least = present, _NOTHING_ADDED
+    kept = max(before, present)
+
+    def cost(count: int, shortage: float) -> float:
+        changed = CHANGE_SHARE * abs(count - kept)
+        return price * (count - present + changed) + shortage
+
+    best, least = present, cost(present, _CERTAIN)
     for probability, below, way in _PROBABILITIES:
         found = replicas[below] + (replicas[below + 1] - replicas[below]) * way
         count = max(present, math.ceil(found - 1e-9))
-        cost = price * (count - present) + probability
-        if cost < least:
-            best, least = count, cost
+        costs = cost(count, probability)
+        if costs < least:
+            best, least = count, costs
     return best
 
 

@@ -95,7 +95,8 @@ def _wanted(state: Forecast, found: Observation, loads: Sequence[float]) -> int:
     served = SHORTAGE_FROM * found.load.per_replica
     replicas = [min(each / served, float(found.most)) for each in loads]
     price = budget_of(state, found.budget_percent).price_of_replica
-    return wanted(replicas, found.alone, price)
+    before = state.issued[-1].wanted if state.issued else found.alone
+    return wanted(replicas, found.alone, price, before)
 
 
 def _judged(state: Forecast, found: Observation) -> Forecast:

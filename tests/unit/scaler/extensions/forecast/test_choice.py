@@ -10,6 +10,7 @@ from scaler.extensions.forecast.quantiles import QUANTILES
 
 LEAD_MINUTES = 4
 COUNTS = st.floats(0.0, 1_000.0)
+QUANTILE_COUNTS = st.lists(COUNTS, min_size=len(QUANTILES), max_size=len(QUANTILES))
 
 
 class Minute(msgspec.Struct, frozen=True):
@@ -39,23 +40,40 @@ def after(minutes, *counts, needed, price=0.003, share=SHARE_AT_START):
     ],
 )
 def test_the_replicas_with_the_least_cost_are_wanted(replicas, price, expected):
-    assert wanted(replicas, 10, price) == pytest.approx(expected, abs=1)
+    assert wanted(replicas, 10, price, before=10) == pytest.approx(expected, abs=1)
 
 
-@given(st.lists(COUNTS, min_size=len(QUANTILES), max_size=len(QUANTILES)), st.floats(0.0, 1.0))
-def test_what_is_wanted_lies_between_the_present_and_the_highest_quantile(counts, price):
-    found = wanted(sorted(counts), 10, price)
-    assert 10 <= found <= max(10, max(counts) + 1)
-
-
-@given(
-    st.lists(COUNTS, min_size=len(QUANTILES), max_size=len(QUANTILES)),
-    st.floats(0.0, 1.0),
-    st.floats(0.0, 1.0),
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        pytest.param(10, 17, id="added as far as that is worth it"),
+        pytest.param(17, 17, id="then kept"),
+        pytest.param(19, 19, id="kept: removing some would save less than it costs"),
+        pytest.param(22, 22, id="the most that are kept"),
+        pytest.param(29, 22, id="more are removed"),
+    ],
 )
-def test_a_higher_price_never_adds_more(counts, one, other):
+def test_fewer_are_added_than_are_kept(before, expected):
+    """So the noise of a load starts fewer pods."""
+    assert wanted((11.0, 13.0, 15.0, 18.0, 22.0, 28.0), 10, 0.01, before) == expected
+
+
+@given(QUANTILE_COUNTS, st.floats(0.0, 1.0), st.integers(0, 1_000))
+def test_what_is_wanted_lies_between_the_present_and_the_highest_quantile(counts, price, before):
+    found = wanted(sorted(counts), 10, price, before)
+    assert 10 <= found <= max(10, max(counts) + 1, before)
+
+
+@given(QUANTILE_COUNTS, st.floats(0.001, 1.0), st.integers(0, 1_000))
+def test_the_same_quantiles_change_nothing_in_the_next_minute(counts, price, before):
+    first = wanted(sorted(counts), 10, price, before)
+    assert wanted(sorted(counts), 10, price, first) == first
+
+
+@given(QUANTILE_COUNTS, st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.integers(0, 1_000))
+def test_a_higher_price_never_adds_more(counts, one, other, before):
     low, high = sorted((one, other))
-    assert wanted(sorted(counts), 10, high) <= wanted(sorted(counts), 10, low)
+    assert wanted(sorted(counts), 10, high, before) <= wanted(sorted(counts), 10, low, before)
 
 
 def test_a_forecast_that_prevents_shortage_is_followed_in_full_after_an_hour():
