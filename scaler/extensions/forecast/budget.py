@@ -11,7 +11,7 @@ import msgspec
 from scaler.extensions.forecast.state import Forecast, Issued
 
 # In minutes of shortage, of as many replicas for a minute as there are on average.
-PRICE = 0.045
+PRICE = 0.055
 PRICE_RISES_FROM = 0.2
 PRICE_EXPONENT = 3.0
 

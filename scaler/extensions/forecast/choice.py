@@ -1,6 +1,6 @@
 """How many replicas: each has a price, and more of them are less probably too few.
 
-    cost = price x (added replicas + a quarter of those started or removed) / mean replicas of a day + the probability of shortage
+    cost = price x (added replicas + half of those started or removed) / mean replicas of a day + the probability of shortage
 
 The quantiles say how probable a shortage is. Whether following them was worth its price is judged by what came: the forecast and adding
 nothing each have a share, which falls with what they have cost, and the replicas are the mean of both by their shares. A small part
@@ -17,12 +17,12 @@ from scaler.extensions.forecast.quantiles import QUANTILES
 
 # In multiples of the load that the replicas are for: no shortage until the first one, about as with the tolerance of an HPA, and
 # complete shortage from the second one.
-SHORTAGE_FROM, SHORTAGE_TO = 1.15, 1.35
-LEARNING_RATE = 0.5
+SHORTAGE_FROM, SHORTAGE_TO = 1.175, 1.25
+LEARNING_RATE = 0.35
 SHARING_RATE = 1e-4
 SHARE_AT_START = 0.5
 # Of the price of a replica for a minute: what it costs to start or remove one, so that noise changes fewer of them.
-CHANGE_SHARE = 0.25
+CHANGE_SHARE = 0.5
 # The probability of shortage if nothing is added.
 _CERTAIN = 1.0
 # Probabilities of too few replicas, from the lowest quantile to the highest one.

@@ -6,12 +6,13 @@ from zoneinfo import ZoneInfo
 from scaler.extensions.forecast.features import DAYS
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 
-IN_UTC = tuple(day * MINUTES_PER_DAY for day in range(1, DAYS + 1))
+# One more than a forecast compares with: those of yesterday are its own days.
+IN_UTC = tuple(day * MINUTES_PER_DAY for day in range(1, DAYS + 2))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def day_lags(minute: int, zone: ZoneInfo | None) -> tuple[int, ...]:
-    """How many minutes ago it was this time one day ago, two days ago, up to seven. `zone` is None for UTC."""
+    """How many minutes ago it was this time one day ago, two days ago, up to eight. `zone` is None for UTC."""
     if zone is None:
         return IN_UTC
     now = _offset_minutes(minute, zone)

@@ -173,7 +173,7 @@ def _model(packed_weights: bytes, packed_squares: bytes) -> Model:
 
 def _slots(levels: Levels, offset: float) -> tuple[list[float | None], list[float | None]]:
     """The logarithm of the mean and of the peak of every five minutes, the last of which end now."""
-    values = levels.values
+    values = levels.values[-SLOTS_MAX * SLOT_MINUTES :]
     means: list[float | None] = []
     peaks: list[float | None] = []
     for first in range(len(values) % SLOT_MINUTES, len(values), SLOT_MINUTES):

@@ -65,8 +65,9 @@ def seen(
 
     found = [_CONSTANT]
     found += [relative(levels.at(minute - age)) for age in range(NEWEST_MINUTES)]
-    for minutes in RECENT_MINUTES:
-        window = levels.window(minute - minutes + 1, minute)
+    for minutes, window in zip(
+        RECENT_MINUTES, levels.windows_until(minute, RECENT_MINUTES), strict=True
+    ):
         if window is not None:
             found += (relative(window.highest), relative(window.mean))
             if minutes in LOWEST_MINUTES:

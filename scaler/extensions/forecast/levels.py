@@ -4,8 +4,8 @@ from array import array
 
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, MISSING, Levels
 
-# A week ago, with the window that followed it, and the windows before that.
-KEPT_MINUTES = 8 * MINUTES_PER_DAY
+# A week before yesterday, with the windows around it.
+KEPT_MINUTES = 8 * MINUTES_PER_DAY + 60
 FILLED_MINUTES_MAX = 31
 
 

@@ -1,7 +1,8 @@
 """The load by the minute, and what a forecast reads from it: one value per minute of the wall clock, in the unit of the metric."""
 
+import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -48,20 +49,25 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
         highest = max(found, default=MISSING)
         return highest if highest >= 0.0 else None
 
-    def window(self, first: int, last: int) -> Window | None:
-        """These minutes, as far as they are known; None if none is."""
-        known: Sequence[float] = self._between(first, last)
-        lowest = min(known, default=MISSING)
-        if lowest < 0.0:
-            known = [each for each in known if each >= 0.0]
-            if not known:
-                return None
-            lowest = min(known)
-        return Window(lowest, sum(known) / len(known), max(known))
+    def windows_until(self, minute: int, sizes: Iterable[int]) -> Iterator[Window | None]:
+        """The last so many minutes until this one, for each size, which rise. Each as far as it is known; None if nothing is."""
+        lowest, highest, total, count, size_before = math.inf, MISSING, 0.0, 0, 0
+        for size in sizes:
+            # The minutes that the window before does not have.
+            known = self._between(minute - size + 1, minute - size_before).tolist()
+            size_before = size
+            least = min(known, default=0.0)
+            if least < 0.0:
+                known = [each for each in known if each >= 0.0]
+                least = min(known, default=0.0)
+            if known:
+                lowest, highest = min(lowest, least), max(highest, max(known))
+                total, count = total + sum(known), count + len(known)
+            yield Window(lowest, total / count, highest) if count else None
 
     def mean_until(self, minute: int) -> float | None:
         """The mean of the five minutes that end with this one; None if none is known."""
-        found = self.window(minute - SMOOTHED_MINUTES + 1, minute)
+        (found,) = self.windows_until(minute, (SMOOTHED_MINUTES,))
         return None if found is None else found.mean
 
     def at(self, minute: int) -> float | None:

@@ -21,9 +21,11 @@ BOUND = QUANTILES.index(0.98)
 """The quantile that is reported: what is expected at most."""
 WEIGHTS = FEATURES * len(QUANTILES)
 RATE = 0.05
-HALF_LIFE_MINUTES = 30 * MINUTES_PER_DAY
-_KEPT = 0.5 ** (1 / HALF_LIFE_MINUTES)
+HALF_LIFE_EXAMPLES = 5 * MINUTES_PER_DAY
+_KEPT = 0.5 ** (1 / HALF_LIFE_EXAMPLES)
 _LEAST = 1e-3
+# So no sum falls below it.
+_RENEWED = (1.0 - _KEPT) * _LEAST
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,22 +60,23 @@ def predicted(model: Model, features: Floats) -> Sequence[float]:
 def learned(model: Model, features: Floats, response: float) -> Model:
     """With one more example."""
     weights, squares = array("f"), array("f")
+    squared_features = [each * each for each in features]
     for quantile, first in zip(QUANTILES, range(0, WEIGHTS, FEATURES), strict=True):
         before = model.weights[first : first + FEATURES]
         is_above = response > math.fsum(map(mul, before, features))
         slope = -quantile if is_above else 1.0 - quantile
-        gradients = [slope * each for each in features]
+        squared_slope, step = slope * slope, RATE * slope
         sums = [
-            max(_KEPT * each + gradient * gradient, _LEAST)
-            for each, gradient in zip(
-                model.squares[first : first + FEATURES], gradients, strict=True
+            _KEPT * each + squared_slope * squared + _RENEWED
+            for each, squared in zip(
+                model.squares[first : first + FEATURES], squared_features, strict=True
             )
         ]
         squares.extend(sums)
         weights.extend(
             [
-                weight - RATE * gradient / math.sqrt(total)
-                for weight, gradient, total in zip(before, gradients, sums, strict=True)
+                weight - step * feature / math.sqrt(total)
+                for weight, feature, total in zip(before, features, sums, strict=True)
             ]
         )
     return Model(weights=weights, squares=squares)
