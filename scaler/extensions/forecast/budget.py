@@ -8,6 +8,7 @@ import math
 
 import msgspec
 
+from scaler.extensions.forecast.choice import Price
 from scaler.extensions.forecast.state import Forecast, Issued
 
 # In minutes of shortage, of as many replicas for a minute as there are on average.
@@ -30,10 +31,11 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
         return self.used / self.allowed if self.allowed > 0.0 else 1.0
 
     @property
-    def price_of_replica(self) -> float:
-        """Of one more replica for a minute, in minutes of shortage."""
+    def price(self) -> Price:
+        """Of more replicas."""
         share = min(self.used_share, 1.0) - PRICE_RISES_FROM
-        return PRICE * math.exp(PRICE_EXPONENT * max(0.0, share)) / max(self.mean_replicas, 1.0)
+        mean = PRICE * math.exp(PRICE_EXPONENT * max(0.0, share))
+        return Price(mean=mean, mean_replicas=self.mean_replicas)
 
     def replicas(self, minutes: int) -> int:
         """How many can be added for so many minutes, even if none of them is needed."""

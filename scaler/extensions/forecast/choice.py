@@ -1,6 +1,6 @@
 """How many replicas: each has a price, and more of them are less probably too few.
 
-    cost = price x (added replicas + half of those started or removed) / mean replicas of a day + the probability of shortage
+    cost = price x (added replicas + half of those started or removed) + the probability of shortage
 
 The quantiles say how probable a shortage is. Whether following them was worth its price is judged by what came: the forecast and adding
 nothing each have a share, which falls with what they have cost, and the replicas are the mean of both by their shares. A small part
@@ -13,6 +13,8 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
+import msgspec
+
 from scaler.extensions.forecast.quantiles import QUANTILES
 
 # In multiples of the load that the replicas are for: no shortage until the first one, about as with the tolerance of an HPA, and
@@ -21,6 +23,9 @@ SHORTAGE_FROM, SHORTAGE_TO = 1.175, 1.25
 LEARNING_RATE = 0.35
 SHARING_RATE = 1e-4
 SHARE_AT_START = 0.5
+# A short batch may need many times the mean replicas of a day. Its price is that with a mean of a tenth of them: otherwise it would
+# not be worth it even if it were certain.
+LEAST_MEAN_SHARE = 0.1
 # Of the price of a replica for a minute: what it costs to start or remove one, so that noise changes fewer of them.
 CHANGE_SHARE = 0.5
 # The probability of shortage if nothing is added.
@@ -42,6 +47,17 @@ def _between(step: int) -> tuple[float, int, float]:
 _PROBABILITIES = tuple(_between(step) for step in range(_STEPS))
 
 
+class Price(msgspec.Struct, frozen=True, kw_only=True):
+    """In minutes of shortage: `mean` is that of as many replicas for a minute as there are on average, `mean_replicas`."""
+
+    mean: float
+    mean_replicas: float
+
+    def of(self, count: int, replicas: int) -> float:
+        """That of so many of the replicas, for a minute."""
+        return self.mean * count / max(self.mean_replicas, LEAST_MEAN_SHARE * replicas, 1.0)
+
+
 class Wanted(Protocol):
     """What was decided in one minute: the replicas of the metric alone, and those that the quantiles want."""
 
@@ -54,17 +70,16 @@ class Wanted(Protocol):
         """With it, if it were followed in full."""
 
 
-def wanted(replicas: Sequence[float], present: int, price: float, before: int) -> int:
+def wanted(replicas: Sequence[float], present: int, price: Price, before: int) -> int:
     """Those with the least cost, at least `present`.
 
-    `replicas`: what the load of each quantile needs. `price`: of one added replica, in minutes of shortage. `before`: those that
-    were wanted a minute ago.
+    `replicas`: what the load of each quantile needs. `before`: those that were wanted a minute ago.
     """
     kept = max(before, present)
 
     def cost(count: int, shortage: float) -> float:
-        changed = CHANGE_SHARE * abs(count - kept)
-        return price * (count - present + changed) + shortage
+        changed = price.of(abs(count - kept), max(count, kept))
+        return price.of(count - present, count) + CHANGE_SHARE * changed + shortage
 
     best, least = present, cost(present, _CERTAIN)
     for probability, below, way in _PROBABILITIES:
@@ -81,14 +96,14 @@ def followed(share: float, found: Wanted) -> int:
     return found.present + round(share * (found.wanted - found.present))
 
 
-def judged(share: float, lead: Sequence[Wanted], needed: float, price: float) -> float:
+def judged(share: float, lead: Sequence[Wanted], needed: float, price: Price) -> float:
     """The share of the forecast, with the outcome of a lead: the load at its end needs `needed` replicas.
 
     `lead` has its minutes, the oldest first. Only replicas that were wanted in each of them were there at the end.
     """
     first = lead[0]
     alone = _shortage(needed, min([each.present for each in lead]))
-    cost = price * (first.wanted - first.present)
+    cost = price.of(first.wanted - first.present, first.wanted)
     if alone:
         cost += _shortage(needed, min([each.wanted for each in lead]))
     following = share * math.exp(-LEARNING_RATE * cost)

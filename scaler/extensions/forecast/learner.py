@@ -94,7 +94,7 @@ def _expected(state: Forecast, minute: int, features: Floats) -> Sequence[float]
 def _wanted(state: Forecast, found: Observation, loads: Sequence[float]) -> int:
     served = SHORTAGE_FROM * found.load.per_replica
     replicas = [min(each / served, float(found.most)) for each in loads]
-    price = budget_of(state, found.budget_percent).price_of_replica
+    price = budget_of(state, found.budget_percent).price
     before = state.issued[-1].wanted if state.issued else found.alone
     return wanted(replicas, found.alone, price, before)
 
@@ -138,7 +138,7 @@ def _with_outcome(state: Forecast, old: Issued, needed: int, found: Observation)
     model = _learned(state.model, old.features, actual)
     model = _learned(model, *_yesterday(state, old, found.lags))
     if at_end is not None:
-        price = budget_of(state, found.budget_percent).price_of_replica
+        price = budget_of(state, found.budget_percent).price
         lead = [each for each in state.issued if each.minute < last]
         share = judged(share, lead, at_end / found.load.per_replica, price)
     minutes = Sums(

@@ -13,7 +13,7 @@ from scaler.extensions.time_zones import time_zone
 # The default of the CRD.
 LEAD_SECONDS = 300
 # Without a default in the CRD: it would replace the fields that objects of before have.
-BUDGET_PERCENT = 50
+BUDGET_PERCENT = 40
 
 
 class ForecastRules(msgspec.Struct, frozen=True, kw_only=True):

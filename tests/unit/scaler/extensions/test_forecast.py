@@ -88,8 +88,8 @@ def test_the_forecast_adds_and_never_removes(load, bound, expected):
 @pytest.mark.parametrize(
     ("fields", "day_replica_minutes", "expected"),
     [
-        pytest.param({}, 7200.0, 10, id="30% of a day by default: 2,160 replica-minutes"),
-        pytest.param({}, 10.0, 8, id="the budget of a new target: three replica-minutes"),
+        pytest.param({}, 7200.0, 10, id="40% of a day by default: 2,880 replica-minutes"),
+        pytest.param({}, 7.5, 8, id="the budget of a new target: three replica-minutes"),
         pytest.param({"budget_percent": 10}, 20.0, 7, id="a smaller budget"),
         pytest.param({"max_waste_percent": 10}, 20.0, 7, id="by its former name"),
         pytest.param(
@@ -322,7 +322,7 @@ def test_it_is_an_event_when_the_forecast_is_suspended():
     late = expecting(of, 70.0, age_minutes=1)
     state = late.states["forecast"].state
     # Every outcome of the last day was bad, and the interval ends with the next minute.
-    bad = Sums(alone=100.0, added=30.0, useful=0.0, minutes=10)
+    bad = Sums(alone=100.0, added=40.0, useful=0.0, minutes=10)
     state = msgspec.structs.replace(
         state,
         outcomes=Outcomes(
@@ -341,7 +341,7 @@ def test_it_is_an_event_when_the_forecast_is_suspended():
         settings=LA,
     )
     assert [each.reason for each in found.events] == ["ForecastSuspended"]
-    assert "its budget of 30% is 72.0 replica-hours" in found.events[0].message
+    assert "its budget of 40% is 96.0 replica-hours" in found.events[0].message
     assert found.memory.states["forecast"].digest != ""
 
 

@@ -13,11 +13,12 @@ from scaler.extensions.forecast.floor import Floor, lifted
 from scaler.extensions.forecast.learner import counted, observed
 from scaler.extensions.forecast.levels import appended
 from scaler.extensions.forecast.load_levels import NO_LEVELS, Levels
+from scaler.extensions.forecast.rules import BUDGET_PERCENT
 from scaler.extensions.forecast.state import Forecast, Issued, Load, Observation
 
 HOUR = 60
 DAY = 1440
-BUDGET = 30.0
+BUDGET = float(BUDGET_PERCENT)
 """Percent."""
 # A Thursday, 00:00 UTC.
 START = 20_000 * DAY
