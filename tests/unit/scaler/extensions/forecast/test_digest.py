@@ -11,6 +11,7 @@ import pytest
 from scaler.extensions.forecast.choice import SHORTAGE_FROM
 from scaler.extensions.forecast.digest import AHEAD_MINUTES_MAX, digest_of, restored
 from scaler.extensions.forecast.learner import observed
+from scaler.extensions.forecast.levels import KEPT_MINUTES
 from scaler.extensions.forecast.outcomes import INTERVAL_MINUTES, INTERVALS_MAX, with_minutes
 from scaler.extensions.forecast.quantiles import STEADY_START, WEIGHTS
 from scaler.extensions.forecast.state import Forecast, Outcomes, Sums
@@ -43,6 +44,13 @@ def next_minutes(state, count=10):
 
 def test_eight_days_are_about_10_kilobytes(state):
     assert 2_000 < len(digest_of(state)) < 12_000
+
+
+def test_a_digest_has_only_as_many_minutes_as_every_build_reads(state):
+    """The hour beyond eight days is for the examples of the day before."""
+    longer = learned(opening_hours, range(LAST + DAY))
+    assert len(longer.levels) == KEPT_MINUTES
+    assert len(restored(digest_of(longer), START + LAST + DAY).levels) <= 8 * DAY + 5
 
 
 def test_a_restored_forecast_goes_on_with_almost_the_same_replicas(state):

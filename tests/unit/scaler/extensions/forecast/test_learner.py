@@ -4,7 +4,10 @@ import math
 
 import pytest
 
+from scaler.extensions.forecast import quantiles
 from scaler.extensions.forecast.choice import SHORTAGE_FROM
+from scaler.extensions.forecast.days import IN_UTC
+from scaler.extensions.forecast.features import rise, seen
 from scaler.extensions.forecast.learner import observed
 from scaler.extensions.forecast.state import LEARNING, RELIABLE, moved
 from tests.unit.scaler.extensions.forecast.loads import (
@@ -54,6 +57,19 @@ def test_a_slow_daily_load_adds_nothing(after_four_days):
     found = after_four_days.verdict
     assert found.reason == RELIABLE
     assert found.message == "in the 24 hours before, it added nothing"
+
+
+def test_each_minute_the_example_of_the_day_before_is_learned_again(after_four_days):
+    before, minute = after_four_days, after_four_days.levels.end_minute + 1
+    later = observed(before, observation(minute, daily(minute - START)))
+    assert later.levels.end_minute == minute
+    oldest, levels, lead, offset = before.issued[0], later.levels, before.lead_minutes, later.offset
+    yesterday = seen(levels, oldest.minute - DAY, lead, offset, IN_UTC)
+    model = quantiles.learned(
+        before.model, oldest.features, rise(levels, oldest.minute, lead, offset)
+    )
+    followed = rise(levels, oldest.minute - DAY, lead, offset)
+    assert later.model == quantiles.learned(model, yesterday, followed)
 
 
 def test_in_the_first_three_days_it_learns():

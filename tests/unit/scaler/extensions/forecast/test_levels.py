@@ -3,6 +3,8 @@
 from array import array
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scaler.extensions.forecast.levels import KEPT_MINUTES, appended
 from scaler.extensions.forecast.load_levels import MISSING, NO_LEVELS, Levels
@@ -64,6 +66,25 @@ def test_a_peak_of_unknown_minutes_is_unknown(values, minutes):
 def test_a_mean_is_that_of_the_known_minutes():
     assert levels(1, MISSING, 3, 4, 4).mean_until(100) == 3
     assert levels(MISSING, MISSING).mean_until(100) is None
+
+
+@given(
+    st.lists(st.one_of(st.just(MISSING), st.integers(0, 1_000).map(float)), max_size=80),
+    st.lists(st.integers(1, 100), min_size=1, max_size=5).map(sorted),
+    st.integers(-5, 5),
+)
+def test_the_windows_until_a_minute_are_those_of_their_minutes(values, sizes, ahead):
+    """Each is computed from the one before."""
+    seen = levels(*values)
+    found = list(seen.windows_until(100 + ahead, sizes))
+    for size, window in zip(sizes, found, strict=True):
+        known = [seen.at(100 + ahead - age) for age in range(size)]
+        expected = [each for each in known if each is not None]
+        if not expected:
+            assert window is None
+            continue
+        assert (window.lowest, window.highest) == (min(expected), max(expected))
+        assert window.mean == pytest.approx(sum(expected) / len(expected))
 
 
 def test_only_minutes_with_a_value_are_known():
