@@ -43,7 +43,7 @@ MARGINS = (0.8, 1.0, 1.2)
 FORECAST_TARGETS = (0.5, 0.6, 0.7, 0.8, 0.9)
 DEFAULT = "default"
 PLAIN_KNOB = "x 1"
-BUDGETS_PERCENT = (2, 5, 10, 20)
+BUDGETS_PERCENT = (10, 80)
 # maxExtraPercent and maxWastePercent, while there is no budget.
 EXTRAS_AND_WASTES_PERCENT = ((25, 3), (100, 10), (200, 20))
 FULL_LOAD = 100.0

@@ -22,7 +22,7 @@ from scaler.extensions.forecast.quantiles import QUANTILES
 SHORTAGE_FROM, SHORTAGE_TO = 1.175, 1.25
 LEARNING_RATE = 0.35
 SHARING_RATE = 1e-4
-SHARE_AT_START = 0.5
+SHARE_AT_START = 0.9
 # A short batch may need many times the mean replicas of a day. Its price is that with a mean of a tenth of them: otherwise it would
 # not be worth it even if it were certain.
 LEAST_MEAN_SHARE = 0.1

@@ -9,6 +9,7 @@ from scaler.algorithm.settings import Settings
 from scaler.api.forecast import ForecastSpec
 from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.extensions import EXTENSIONS
+from scaler.extensions.forecast.choice import SHORTAGE_FROM
 from tests.unit.scaler.extensions.forecast.loads import DAY, START, daily
 from tests.unit.scaler.objects import autoscaler, average, external, named, replaced, spec
 
@@ -75,9 +76,9 @@ def test_a_forecast_is_ahead_of_a_jump_at_the_same_time_of_each_day():
     without = steps(spec(LOAD), *days)
     with_forecast = steps(replaced(spec(LOAD), forecast=FORECAST), *days)
     morning = slice(4 * DAY + 300, 4 * DAY + 600)
-    # 10 per replica is the target. Up to 15% above it does not count as a shortage.
+    # 10 per replica is the target.
     late = [
-        sum(each.ready * 11.5 < each.load for each in of[morning])
+        sum(each.ready * 10 * SHORTAGE_FROM < each.load for each in of[morning])
         for of in (without, with_forecast)
     ]
     assert late[0] >= 3
