@@ -5,7 +5,7 @@
 The quantiles say how probable a shortage is. Whether following them was worth its price is judged by what came: the forecast and adding
 nothing each have a share, which falls with what they have cost, and the replicas are the mean of both by their shares. A small part
 of the shares is given to the other again, so that a change is found soon: Fixed-Share (Herbster and Warmuth, Tracking the Best
-Expert, 1998). Over T minutes, the costs of the shares exceed those of the better one by at most (ln 2 + T a) / b, with the sharing
+Expert, 1998). Over T minutes, the costs of the shares exceed those of the better one by at most (ln 10 + T a) / b, with the sharing
 rate a and the learning rate b; each change of the better one costs ln(2 / a) / b more.
 """
 

@@ -1,7 +1,7 @@
 """One more minute of load: judge the forecasts that have become old enough, learn from them, issue the next one."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -11,7 +11,7 @@ from scaler.extensions.forecast.features import HIGHEST_OF_DAY, OFFSET_MIN, rise
 from scaler.extensions.forecast.levels import FILLED_MINUTES_MAX, appended
 from scaler.extensions.forecast.load_levels import Floats
 from scaler.extensions.forecast.outcomes import useful, with_minutes
-from scaler.extensions.forecast.quantiles import BOUND, Model, learned, predicted
+from scaler.extensions.forecast.quantiles import BOUND, learned, predicted
 from scaler.extensions.forecast.reliability import verdict
 from scaler.extensions.forecast.state import Forecast, Issued, Observation, Sums
 
@@ -113,30 +113,26 @@ def _judged(state: Forecast, found: Observation) -> Forecast:
     return state
 
 
-def _learned(model: Model, features: Floats | None, actual: float | None) -> Model:
-    return model if features is None or actual is None else learned(model, features, actual)
-
-
-def _yesterday(
-    state: Forecast, old: Issued, lags: Sequence[int]
-) -> tuple[Floats | None, float | None]:
-    """The same example of the day before: what is learned of a time of the day only once is learned slowly."""
-    levels, minute, lead = state.levels, old.minute - lags[0], old.lead_minutes
-    actual = rise(levels, minute, lead, state.offset)
-    if actual is None:
-        return None, None
-    days_before = [each - lags[0] for each in lags[1:]]
-    return seen(levels, minute, lead, state.offset, days_before), actual
+def _examples(state: Forecast, old: Issued, lags: Sequence[int]) -> Iterator[tuple[Floats, float]]:
+    """This one, and that of the same minute of the day before: what is learned of a time of the day only once is learned slowly."""
+    levels, lead, offset = state.levels, old.lead_minutes, state.offset
+    actual = rise(levels, old.minute, lead, offset)
+    if old.features is not None and actual is not None:
+        yield old.features, actual
+    minute = old.minute - lags[0]
+    actual = rise(levels, minute, lead, offset)
+    if actual is not None:
+        features = seen(levels, minute, lead, offset, [each - lags[0] for each in lags[1:]])
+        if features is not None:
+            yield features, actual
 
 
 def _with_outcome(state: Forecast, old: Issued, needed: int, found: Observation) -> Forecast:
-    levels = state.levels
-    actual = rise(levels, old.minute, old.lead_minutes, state.offset)
     last = old.minute + old.lead_minutes
-    at_end = levels.at(last)
-    share = state.share
-    model = _learned(state.model, old.features, actual)
-    model = _learned(model, *_yesterday(state, old, found.lags))
+    at_end = state.levels.at(last)
+    model, share = state.model, state.share
+    for features, actual in _examples(state, old, found.lags):
+        model = learned(model, features, actual)
     if at_end is not None:
         price = budget_of(state, found.budget_percent).price
         lead = [each for each in state.issued if each.minute < last]
