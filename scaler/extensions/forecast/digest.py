@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from scaler.extensions.forecast.features import LIMIT
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, MISSING, Levels
 from scaler.extensions.forecast.outcomes import INTERVAL_MINUTES, INTERVALS_MAX, of_intervals
 from scaler.extensions.forecast.quantiles import STEADY_START, WEIGHTS, Model
@@ -67,6 +68,7 @@ class _Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     shares: msgspec.Raw | None = None
     model: tuple[bytes, bytes] | None = None
     share: float = _SHARE_WITHOUT_MODEL
+    margin: float = 0.0
 
 
 def digest_of(state: Forecast) -> str:
@@ -97,6 +99,7 @@ def digest_of(state: Forecast) -> str:
         recorded=state.recorded,
         model=(state.model.weights.tobytes(), state.model.squares.tobytes()),
         share=state.share,
+        margin=state.margin,
     )
     return base64.b64encode(zlib.compress(msgspec.msgpack.encode(digest))).decode()
 
@@ -129,6 +132,7 @@ def _continued(found: _Digest) -> Forecast:
         summary_minute=found.end_minute,
         model=STEADY_START if found.model is None else _model(*found.model),
         share=found.share,
+        margin=found.margin,
         outcomes=of_intervals(intervals),
         verdict=found.verdict,
         alone_by_minute=found.alone_by_minute,
@@ -151,6 +155,7 @@ def _is_possible(digest: _Digest) -> bool:
     return (
         digest.version == VERSION
         and 0.0 < digest.share < 1.0
+        and -LIMIT <= digest.margin <= LIMIT
         and 0.0 < digest.offset < math.inf
         and len(digest.means) == len(digest.peaks) <= SLOTS_MAX
         and 0 < digest.lead_minutes <= LEAD_MINUTES_MAX

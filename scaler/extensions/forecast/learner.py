@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from scaler.extensions.forecast.bound import next_margin, with_margin
 from scaler.extensions.forecast.budget import budget_of
 from scaler.extensions.forecast.choice import SHORTAGE_FROM, followed, judged, wanted
 from scaler.extensions.forecast.features import HIGHEST_OF_DAY, OFFSET_MIN, rise, seen, smoothed
@@ -63,11 +64,13 @@ def _issue(state: Forecast, found: Observation, ahead: int) -> Forecast:
     lead = state.lead_minutes + ahead - 1
     features = seen(levels, minute, lead, offset, found.lags)
     loads = None if features is None else _expected(state, minute, features)
+    bound = None if loads is None else with_margin(loads[BOUND], state.margin, offset)
     issued = Issued(
         minute=minute,
         lead_minutes=lead,
         minutes=ahead,
         features=features,
+        bound=bound,
         present=found.alone,
         wanted=found.alone if loads is None else _wanted(state, found, loads),
         needed=found.needed,
@@ -75,7 +78,7 @@ def _issue(state: Forecast, found: Observation, ahead: int) -> Forecast:
     return msgspec.structs.replace(
         state,
         issued=(*state.issued, issued),
-        bound=None if loads is None else loads[BOUND],
+        bound=bound,
         wanted=None if loads is None else followed(state.share, issued),
     )
 
@@ -127,6 +130,13 @@ def _examples(state: Forecast, old: Issued, lags: Sequence[int]) -> Iterator[tup
             yield features, actual
 
 
+def _margin(state: Forecast, old: Issued) -> float:
+    peak = state.levels.peak_after(old.minute, old.lead_minutes)
+    if peak is None or old.bound is None:
+        return state.margin
+    return next_margin(state.margin, is_exceeded=peak > old.bound)
+
+
 def _with_outcome(state: Forecast, old: Issued, needed: int, found: Observation) -> Forecast:
     last = old.minute + old.lead_minutes
     at_end = state.levels.at(last)
@@ -144,7 +154,9 @@ def _with_outcome(state: Forecast, old: Issued, needed: int, found: Observation)
         minutes=old.minutes,
     )
     outcomes, ended = with_minutes(state.outcomes, minutes)
-    state = msgspec.structs.replace(state, share=share, model=model, outcomes=outcomes)
+    state = msgspec.structs.replace(
+        state, share=share, model=model, margin=_margin(state, old), outcomes=outcomes
+    )
     if not ended:
         return state
     return msgspec.structs.replace(state, verdict=verdict(state, found.budget_percent))

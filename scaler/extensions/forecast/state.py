@@ -91,7 +91,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 class Issued(msgspec.Struct, frozen=True, kw_only=True):
     """A forecast whose outcome is not known yet, and the replicas that were decided by it.
 
-    `minutes`: until the next value, so far as is known. `present`: the replicas that the metric alone wants, and `wanted` those that
+    `bound`: the load that was expected within the lead at most. `minutes`: until the next value, so far as is known. `present`: the replicas that the metric alone wants, and `wanted` those that
     the quantiles want. `alone`: what was decided without the forecast; `final`: with it; `needed`: by the load of this minute.
     """
 
@@ -99,6 +99,7 @@ class Issued(msgspec.Struct, frozen=True, kw_only=True):
     lead_minutes: int
     minutes: int = 1
     features: Floats | None = None
+    bound: float | None = None
     present: int
     wanted: int
     needed: int
@@ -127,6 +128,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     model: Model = START
     share: float = SHARE_AT_START
     """How far the model is followed."""
+    margin: float = 0.0
+    """Of the bound, as a logarithm."""
     issued: tuple[Issued, ...] = ()
     outcomes: Outcomes = Outcomes()
     verdict: Verdict = Verdict()

@@ -53,6 +53,11 @@ def test_a_digest_has_only_as_many_minutes_as_every_build_reads(state):
     assert len(restored(digest_of(longer), START + LAST + DAY).levels) <= 8 * DAY + 5
 
 
+def test_the_margin_is_stored(state):
+    state = msgspec.structs.replace(state, margin=0.25)
+    assert restored(digest_of(state), START + LAST + 1).margin == 0.25
+
+
 def test_a_restored_forecast_goes_on_with_almost_the_same_replicas(state):
     found = restored(digest_of(state), START + LAST + 1)
     assert next_minutes(found) == pytest.approx(next_minutes(state), abs=1)
@@ -125,6 +130,8 @@ def packed(fields):
         pytest.param({17: [floats(0.0)[:3], ONES]}, id="a part of a weight"),
         pytest.param({18: 1.0}, id="a share that leaves nothing for the other"),
         pytest.param({18: math.nan}, id="a share that is NaN"),
+        pytest.param({19: 5.0}, id="a margin of more than any change of a load"),
+        pytest.param({19: math.nan}, id="a margin that is NaN"),
         pytest.param({5: 1e300}, id="levels that no number is large enough for"),
         pytest.param({12: bytes(5)}, id="a part of an interval"),
         pytest.param({12: intervals(145, minutes=10)}, id="more intervals than a day has"),
