@@ -44,8 +44,6 @@ FORECAST_TARGETS = (0.5, 0.6, 0.7, 0.8, 0.9)
 DEFAULT = "default"
 PLAIN_KNOB = "x 1"
 BUDGETS_PERCENT = (10, 80)
-# maxExtraPercent and maxWastePercent, while there is no budget.
-EXTRAS_AND_WASTES_PERCENT = ((25, 3), (100, 10), (200, 20))
 FULL_LOAD = 100.0
 # A longer load costs an hour, and says little more.
 DAYS_MAX = 35
@@ -163,17 +161,8 @@ def _plain(load: Replayed, target: float, values: Seen) -> Counts:
 
 def knobs() -> Mapping[str, Mapping[str, int]]:
     """Fields of `spec.forecast` by a name: the default, and others."""
-    if "budget_percent" in ForecastSpec.__struct_fields__:
-        budgets = {f"budget {each}%": {"budget_percent": each} for each in BUDGETS_PERCENT}
-        return {DEFAULT: {}, **budgets}
-    pairs = {
-        f"extra {extra}%, waste {waste}%": {
-            "max_extra_percent": extra,
-            "max_waste_percent": waste,
-        }
-        for extra, waste in EXTRAS_AND_WASTES_PERCENT
-    }
-    return {DEFAULT: {}, **pairs}
+    budgets = {f"budget {each}%": {"budget_percent": each} for each in BUDGETS_PERCENT}
+    return {DEFAULT: {}, **budgets}
 
 
 def forecast_points(load: Replayed, targets: Sequence[float]) -> Iterator[Point]:

@@ -51,14 +51,16 @@ class Truth:
     def __init__(self, prometheus: PrometheusModel, kubernetes: KubernetesModel) -> None:
         self.prometheus = prometheus
         self.kubernetes = kubernetes
-        self._previous: dict[Key, int] = {}
-        self._changed_at = 0.0
+        self._former: list[tuple[float, dict[Key, int]]] = []
+        """Until when the values were those of Prometheus, oldest first. A short episode may end within the age of a slow query."""
 
     def change_values(self, seed: int) -> None:
-        """Every series gets a new value; the values before stay valid for a moment."""
-        self._previous = self.values()
+        """Every series gets a new value; those before stay valid for a moment."""
+        now = time.monotonic()
+        earliest = now - STALE_SECONDS - RESPONSE_SECONDS_MAX
+        self._former = [each for each in self._former if each[0] > earliest]
+        self._former.append((now, self.values()))
         self.prometheus.series = prometheus_model.objects(seed, NAMESPACES, PODS)
-        self._changed_at = time.monotonic()
 
     def values(self) -> dict[Key, int]:
         """The value of each object now."""
@@ -89,9 +91,8 @@ class Truth:
         return self.prometheus.is_wrong(*ABSENT) or (ask.pod == "*" and not has_pods)
 
     def _check_values(self, ask: Ask, items: list[dict[str, object]]) -> None:
-        valid = [self.values()]
-        if time.monotonic() - self._changed_at < STALE_SECONDS + RESPONSE_SECONDS_MAX:
-            valid.append(self._previous)
+        earliest = time.monotonic() - STALE_SECONDS - RESPONSE_SECONDS_MAX
+        valid = [self.values(), *(values for until, values in self._former if until > earliest)]
         for item in items:
             described = item.get("describedObject")
             pod = described["name"] if isinstance(described, dict) else ""

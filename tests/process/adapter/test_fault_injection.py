@@ -3,6 +3,9 @@
 More seeds: `python -m testbed.fault_injection FIRST LAST`.
 """
 
+import contextlib
+import time
+
 import msgspec
 import pytest
 
@@ -62,6 +65,21 @@ def test_each_wrong_response_is_a_violation(truth, token, status, pod, value_of,
     ask = msgspec.structs.replace(ASK, token=token)
     with pytest.raises(Violation):
         truth.check(Outcome(ask, status, answered(value, pod), seconds), is_disturbed=True)
+
+
+@pytest.mark.parametrize("seconds_later", [0.0, 60.0])
+def test_former_values_are_right_for_a_moment_only(truth, monkeypatch, seconds_later):
+    """Also those of two changes ago: a query that is slow may take longer than a short episode."""
+    former = [truth.values()["ns-0", "p-0"]]
+    for seed in (1, 2):
+        truth.change_values(seed)
+        former.append(truth.values()["ns-0", "p-0"])
+    now = time.monotonic() + seconds_later
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    for value in former[:2]:
+        outcome = Outcome(ASK, 200, answered(value), 0.1)
+        with pytest.raises(Violation) if seconds_later else contextlib.nullcontext():
+            truth.check(outcome, is_disturbed=True)
 
 
 @pytest.mark.parametrize("token", [ALLOWED_USER, DENIED_USER, "invalid"])

@@ -10,6 +10,7 @@ from benchmarks.forecast_policies import policies
 from benchmarks.frontier.measured import days_of
 from benchmarks.frontier.plain_replay import Counts
 from benchmarks.frontier.replays import (
+    BUDGETS_PERCENT,
     DAYS_MAX,
     DEFAULT,
     FORECAST,
@@ -133,6 +134,6 @@ def test_the_forecast_is_replayed_with_its_knobs(load):
 def test_each_knob_is_a_field_of_the_spec():
     found = knobs()
     assert found[DEFAULT] == {}
-    assert len(found) > 3
+    assert len(found) == 1 + len(BUDGETS_PERCENT)
     for fields in found.values():
         assert fields.keys() <= set(ForecastSpec.__struct_fields__)
