@@ -37,12 +37,16 @@ class Floor(msgspec.Struct, frozen=True, kw_only=True):
         return max(0, self.replicas - math.ceil(self.present - 1e-9))
 
 
-def lifted(replicas: int, floor: Floor | None) -> int:
-    """Never fewer. A target at zero stays there: only its metrics start it."""
-    if floor is None or replicas <= 0:
+def lifted(replicas: int, floor: Floor | None, min_replicas: int) -> int:
+    """Never fewer. What is added counts from the minimum, which is there without load, too.
+
+    A target that may be at zero stays there: only its metrics start it.
+    """
+    without = max(replicas, min_replicas)
+    if floor is None or without <= 0:
         return replicas
-    most = min(replicas + min(floor.rise, floor.allowed_extra), INT32_MAX)
+    most = min(without + min(floor.rise, floor.allowed_extra), INT32_MAX)
     if floor.extra_ratio is not None:
-        extra = math.ceil(replicas * (1.0 + floor.extra_ratio))
-        most = min(most, max(replicas + _EXTRA_REPLICAS_MIN, extra))
+        extra = math.ceil(without * (1.0 + floor.extra_ratio))
+        most = min(most, max(without + _EXTRA_REPLICAS_MIN, extra))
     return max(replicas, min(floor.replicas, most))

@@ -90,7 +90,7 @@ def remembered(
     state = found.state
     acts = acting_floor(found, rules) is not None
     floor = _floor(found, rules)
-    after = lifted(stabilized, floor)
+    after = lifted(stabilized, floor, policy.min_replicas)
     alone = stabilized
     if found.is_new_minute and found.load is not None:
         if acts:
@@ -142,7 +142,7 @@ def replayed_minute(
     if not found.is_new_minute:
         return state
     alone = max(found.state.alone_by_minute)
-    after = lifted(alone, _floor(found, rules))
+    after = lifted(alone, _floor(found, rules), policy.min_replicas)
     return _counted(found.state, policy, alone=alone, after=after)
 
 

@@ -125,7 +125,7 @@ class Forecasting(Extension[ForecastRules, ForecastMemory]):
         if state is not known.state and state.recorded is not None:
             draft.events.append(learned_event(rules, state, state.recorded))
         draft.events += verdict_events(state.verdict, step.verdict)
-        draft.replicas = lifted(draft.replicas, acting_floor(found, rules))
+        draft.replicas = lifted(draft.replicas, acting_floor(found, rules), policy.min_replicas)
         if step.acts and step.after > step.before:
             draft.scale_up_reason = f"forecast of {rules.metric}"
 
@@ -207,7 +207,7 @@ class ForecastFloor(Extension[bool, None]):
             allowed_extra=self._step.allowed_extra,
             extra_ratio=self._rules.extra_ratio,
         )
-        draft.replicas = lifted(draft.replicas, floor)
+        draft.replicas = lifted(draft.replicas, floor, draft.turn.policy.min_replicas)
 
 
 def _load(rules: ForecastRules, draft: Draft) -> Load | None:

@@ -85,6 +85,14 @@ def test_a_forecast_is_ahead_of_a_jump_at_the_same_time_of_each_day():
     assert late[1] == 0
 
 
+def test_a_forecast_is_ahead_of_a_batch_before_which_there_is_no_load_at_all():
+    """As far as the default rates of scaling up allow: 4 pods in a minute, or as many as there are."""
+    days = [200.0 if 480 <= minute % DAY < 900 else 0.0 for minute in range(4 * DAY + 481)]
+    without = steps(spec(LOAD), *days)
+    with_forecast = steps(replaced(spec(LOAD), forecast=FORECAST), *days)
+    assert [of[-1].ready for of in (without, with_forecast)] == [1, 8]
+
+
 def test_a_forecast_adds_less_to_a_ramp_that_is_followed_within_the_tolerance(days, with_forecast):
     without = steps(spec(LOAD), *days)
     morning = slice(4 * DAY + 300, 4 * DAY + 600)

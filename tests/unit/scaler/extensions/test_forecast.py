@@ -77,7 +77,7 @@ def condition(found, type_="ForecastReliable"):
         pytest.param(50, 55.0, 6, id="the tolerance is that of the metrics"),
         pytest.param(50, 20.0, 5, id="less load is expected: nothing is removed"),
         pytest.param(50, 900.0, 10, id="the policies of scaling up limit it"),
-        pytest.param(0, 70.0, 1, id="no load: the minimum is not what metrics want"),
+        pytest.param(0, 70.0, 7, id="no load now: it begins with the minimum"),
         pytest.param(50, None, 5, id="no forecast yet"),
     ],
 )

@@ -82,7 +82,7 @@ def states(
         if state.wanted is not None:
             allowed_extra = budget_of(state, budget).replicas(1)
             floor = Floor(needed=float(state.wanted), allowed_extra=allowed_extra)
-        final = lifted(needed, floor) if state.verdict.counts_as_acting else needed
+        final = lifted(needed, floor, 1) if state.verdict.counts_as_acting else needed
         state = counted(state, alone=needed, final=final)
         yield state
 
