@@ -48,13 +48,13 @@ _PROBABILITIES = tuple(_between(step) for step in range(_STEPS))
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):
-    """In minutes of shortage: `mean` is that of as many replicas for a minute as there are on average, `mean_replicas`."""
+    """In minutes of shortage. `mean` is the price of `mean_replicas` for a minute: as many as there are on average."""
 
     mean: float
     mean_replicas: float
 
     def of(self, count: int, replicas: int) -> float:
-        """That of so many of the replicas, for a minute."""
+        """The price of `count` of these replicas for a minute."""
         return self.mean * count / max(self.mean_replicas, LEAST_MEAN_SHARE * replicas, 1.0)
 
 
