@@ -13,10 +13,10 @@ import msgspec
 from scaler.extensions.forecast.days import IN_UTC
 from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.learner import counted, observed
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 from scaler.extensions.forecast.rules import BUDGET_PERCENT
 from scaler.extensions.forecast.state import Forecast, Load, Observation, Outcomes
 
-MINUTES_PER_DAY = 1440
 DAYS = 8
 LEAD_MINUTES = 5
 OWN_MINUTES = LEAD_MINUTES + 1

@@ -16,8 +16,8 @@ from benchmarks.forecast_policies import policies
 from benchmarks.traces.replay import Setup, Step, replay
 from benchmarks.traces.trace import STEP_SECONDS, Trace
 from kubectl_loadline.colours import CURRENT, DEMAND, FORECAST, PROBLEM
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 
-MINUTES_PER_DAY = 1440
 DAYS = 9
 SHIFT_FROM, SHIFT_TO = 5 * MINUTES_PER_DAY + 600, 6 * MINUTES_PER_DAY + 600
 PER_REPLICA = 20.0

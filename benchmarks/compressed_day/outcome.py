@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
+
 # Of the replicas without a forecast of a normal day.
 SHIFT_PERCENT_MAX = 10.0
-MINUTES_PER_DAY = 1440.0
 # In compressed seconds: half of a sync period.
 DELAY_SECONDS_MAX = 30.0
 

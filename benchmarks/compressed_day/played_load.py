@@ -8,8 +8,8 @@ import msgspec
 
 from benchmarks.forecast import FULL_PODS, SERVED_SHARE, TARGET
 from benchmarks.traces.trace import STEP_SECONDS, Trace
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 
-MINUTES_PER_DAY = 1440
 LEARNED_DAYS = 8
 SYNTHETIC_DAYS = 11
 SHIFT_FACTOR = 1 / 3

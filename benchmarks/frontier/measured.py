@@ -11,8 +11,7 @@ import msgspec
 from benchmarks.frontier.plain_replay import Counts
 from benchmarks.frontier.shapes import Shape
 from kubectl_loadline.backtest.hull import CostPoint
-
-MINUTES_PER_DAY = 1440
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 
 
 class Day(msgspec.Struct, frozen=True, array_like=True):

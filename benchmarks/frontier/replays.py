@@ -20,13 +20,14 @@ from benchmarks.forecast import (
     TARGET,
 )
 from benchmarks.forecast_policies import MAX_REPLICAS, Policy, policies
-from benchmarks.frontier.measured import MINUTES_PER_DAY, Measured, Point, days_of
+from benchmarks.frontier.measured import Measured, Point, days_of
 from benchmarks.frontier.plain_replay import Counts, Plain, Seen, plain_counts, seen
 from benchmarks.frontier.shapes import shape_of
 from benchmarks.traces.replay import Setup, replay
 from benchmarks.traces.trace import STEP_SECONDS, Trace
 from kubectl_loadline.backtest.score import demand
 from scaler.api.forecast import ForecastSpec
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 
 HPA, FORECAST = "HPA", "Loadline forecast"
 RIVALS = (

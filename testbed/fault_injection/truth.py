@@ -56,11 +56,12 @@ class Truth:
 
     def change_values(self, seed: int) -> None:
         """Every series gets a new value; those before stay valid for a moment."""
-        now = time.monotonic()
-        earliest = now - STALE_SECONDS - RESPONSE_SECONDS_MAX
-        self._former = [each for each in self._former if each[0] > earliest]
-        self._former.append((now, self.values()))
+        self._former = [*self._still_valid(), (time.monotonic(), self.values())]
         self.prometheus.series = prometheus_model.objects(seed, NAMESPACES, PODS)
+
+    def _still_valid(self) -> list[tuple[float, dict[Key, int]]]:
+        earliest = time.monotonic() - STALE_SECONDS - RESPONSE_SECONDS_MAX
+        return [each for each in self._former if each[0] > earliest]
 
     def values(self) -> dict[Key, int]:
         """The value of each object now."""
@@ -91,8 +92,7 @@ class Truth:
         return self.prometheus.is_wrong(*ABSENT) or (ask.pod == "*" and not has_pods)
 
     def _check_values(self, ask: Ask, items: list[dict[str, object]]) -> None:
-        earliest = time.monotonic() - STALE_SECONDS - RESPONSE_SECONDS_MAX
-        valid = [self.values(), *(values for until, values in self._former if until > earliest)]
+        valid = [self.values(), *(values for _, values in self._still_valid())]
         for item in items:
             described = item.get("describedObject")
             pod = described["name"] if isinstance(described, dict) else ""

@@ -8,7 +8,7 @@ what is reported: decisions with it would be later and cost more.
 
 import math
 
-from scaler.extensions.forecast.features import LIMIT
+from scaler.extensions.forecast.features import limited
 from scaler.extensions.forecast.quantiles import BOUND, QUANTILES
 
 CLAIM = QUANTILES[BOUND]
@@ -24,4 +24,4 @@ def with_margin(load: float, margin: float, offset: float) -> float:
 def next_margin(margin: float, *, is_exceeded: bool) -> float:
     """After one more minute whose lead has passed."""
     change = STEP * CLAIM if is_exceeded else -STEP * (1.0 - CLAIM)
-    return max(-LIMIT, min(margin + change, LIMIT))
+    return limited(margin + change)

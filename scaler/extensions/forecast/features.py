@@ -46,7 +46,7 @@ def rise(levels: Levels, minute: int, lead: int, offset: float) -> float | None:
     peak, present = levels.peak_after(minute, lead), smoothed(levels, minute, offset)
     if peak is None or present is None:
         return None
-    return _limited(math.log(peak + offset) - present)
+    return limited(math.log(peak + offset) - present)
 
 
 def seen(
@@ -61,7 +61,7 @@ def seen(
         return None
 
     def relative(load: float | None) -> float:
-        return 0.0 if load is None else _limited(math.log(load + offset) - present)
+        return 0.0 if load is None else limited(math.log(load + offset) - present)
 
     found = [_CONSTANT]
     found += [relative(levels.at(minute - age)) for age in range(NEWEST_MINUTES)]
@@ -96,13 +96,13 @@ def _days(
         then = minute - lags[day - 1]
         began = levels.mean_until(then)
         begin = relative(began)
-        found += (0.0 if began is None else _limited(relative(exact[day - 1]) - begin), begin)
+        found += (0.0 if began is None else limited(relative(exact[day - 1]) - begin), begin)
     for of_days in (near, exact):
         highest = sorted([relative(each) for each in of_days if each is not None], reverse=True)
         found += [*highest, *[0.0] * PLACES][:PLACES]
     return found
 
 
-def _limited(difference: float) -> float:
-    """One jump must not weigh more than days of ordinary changes."""
+def limited(difference: float) -> float:
+    """Within the limits: one jump must not weigh more than days of ordinary changes."""
     return max(-LIMIT, min(difference, LIMIT))
