@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kubectl_loadline.commands.backtest.command import main as backtest
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 
 START_UNIX_SECONDS = 1_793_491_200  # 2026-11-01T00:00Z, a Sunday
-MINUTES_PER_DAY, DAYS = 1440, 14
+DAYS = 14
 TARGET = 50
 WINDOW_MINUTES = 5
 MANUAL_MINUTES, MANUAL_REPLICAS = range(11 * MINUTES_PER_DAY + 120, 11 * MINUTES_PER_DAY + 240), 18

@@ -79,7 +79,10 @@ def _arguments() -> argparse.Namespace:
     add("--returned", type=float, default=4.0, help="hours after its return (default 4)")
     add("--picture", type=Path, help="write a picture (PNG)")
     add("--directory", type=Path, help="for the logs (default: a temporary directory)")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.trace is not None and not given.trace.is_file():
+        parser.error(f"--trace: {given.trace} is not a file")
+    return given
 
 
 def _delays(text: str) -> Delays:

@@ -77,6 +77,8 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     given = parser.parse_args(arguments)
     if TARGET not in given.forecast_targets:
         parser.error(f"--forecast-targets must have {TARGET:g}, at which the policies are compared")
+    if given.traces is not None and not any(given.traces.glob("*.csv")):
+        parser.error(f"--traces: {given.traces} has no CSV files")
     return given
 
 

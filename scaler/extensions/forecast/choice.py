@@ -2,11 +2,12 @@
 
     cost = price x (added replicas + half of those started or removed) + the probability of shortage
 
-The quantiles say how probable a shortage is. Whether following them was worth its price is judged by what came: the forecast and adding
-nothing each have a share, which falls with what they have cost, and the replicas are the mean of both by their shares. A small part
-of the shares is given to the other again, so that a change is found soon: Fixed-Share (Herbster and Warmuth, Tracking the Best
-Expert, 1998). Over T minutes, the costs of the shares exceed those of the better one by at most (ln 10 + T a) / b, with the sharing
-rate a and the learning rate b; each change of the better one costs ln(2 / a) / b more.
+The quantiles say how probable a shortage is. What most days had at this time is the second way to choose. Whether following either of
+them was worth its price is judged by what came: each of them, and adding nothing, has a share, which falls with what it has cost, and
+the replicas are the mean by their shares. A small part of the shares is divided among all of them again, so that a change is found
+soon: Fixed-Share (Herbster and Warmuth, Tracking the Best Expert, 1998). Over T minutes, the costs of the shares exceed those of the
+best one by at most (ln 10 + T a) / b, with the sharing rate a and the learning rate b; each change of the best one costs ln(3 / a) / b
+more.
 """
 
 import math
@@ -21,11 +22,12 @@ from scaler.extensions.forecast.quantiles import QUANTILES
 # complete shortage from the second one.
 SHORTAGE_FROM, SHORTAGE_TO = 1.175, 1.25
 LEARNING_RATE = 0.35
-SHARING_RATE = 1e-4
-SHARE_AT_START = 0.9
+SHARING_RATE = 5e-5
 # A short batch may need many times the mean replicas of a day. Its price is that with a mean of a tenth of them: otherwise it would
 # not be worth it even if it were certain.
 LEAST_MEAN_SHARE = 0.1
+# What comes on most days is to be met however short and high it is: each replica has the price of the mean ones at most.
+LEAST_MEAN_SHARE_OF_DAYS = 0.5
 # Of the price of a replica for a minute: what it costs to start or remove one, so that noise changes fewer of them.
 CHANGE_SHARE = 0.5
 # The probability of shortage if nothing is added.
@@ -53,24 +55,40 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     mean: float
     mean_replicas: float
 
-    def of(self, count: int, replicas: int) -> float:
+    def of(self, count: int, replicas: int, least_mean_share: float = LEAST_MEAN_SHARE) -> float:
         """The price of `count` of these replicas for a minute."""
-        return self.mean * count / max(self.mean_replicas, LEAST_MEAN_SHARE * replicas, 1.0)
+        return self.mean * count / max(self.mean_replicas, least_mean_share * replicas, 1.0)
 
 
-class Wanted(Protocol):
-    """What was decided in one minute: the replicas of the metric alone, and those that the quantiles want."""
+class Shares(msgspec.Struct, frozen=True, kw_only=True):
+    """How far each way to choose is followed. Together with that of adding nothing, they are 1."""
+
+    model: float = 0.7
+    days: float = 0.2
+
+    @property
+    def nothing(self) -> float:
+        """Of the replicas of the metric alone."""
+        return 1.0 - self.model - self.days
+
+
+class Decided(Protocol):
+    """The replicas of one minute in each way to choose; those by the model and by days are never fewer than those at present."""
 
     @property
     def present(self) -> int:
-        """Without the forecast."""
+        """Those of the metric alone."""
 
     @property
-    def wanted(self) -> int:
-        """With it, if it were followed in full."""
+    def by_model(self) -> int:
+        """Those with the least cost by the quantiles."""
+
+    @property
+    def by_days(self) -> int:
+        """Those for what most days had."""
 
 
-def wanted(replicas: Sequence[float], present: int, price: Price, before: int) -> int:
+def with_least_cost(replicas: Sequence[float], present: int, price: Price, before: int) -> int:
     """Those with the least cost, at least `present`.
 
     `replicas`: what the load of each quantile needs. `before`: those that were wanted a minute ago.
@@ -91,24 +109,30 @@ def wanted(replicas: Sequence[float], present: int, price: Price, before: int) -
     return best
 
 
-def followed(share: float, found: Wanted) -> int:
+def followed(shares: Shares, found: Decided) -> int:
     """The whole replicas with the forecast, as far as it has proved itself."""
-    return found.present + round(share * (found.wanted - found.present))
+    by_model = shares.model * (found.by_model - found.present)
+    by_days = shares.days * (found.by_days - found.present)
+    return found.present + round(by_model + by_days)
 
 
-def judged(share: float, lead: Sequence[Wanted], needed: float, price: Price) -> float:
-    """The share of the forecast, with the outcome of a lead: the load at its end needs `needed` replicas.
+def judged(shares: Shares, lead: Sequence[Decided], needed: float, price: Price) -> Shares:
+    """The shares with the outcome of a lead: the load at its end needs `needed` replicas.
 
     `lead` has its minutes, the oldest first. Only replicas that were wanted in each of them were there at the end.
     """
     first = lead[0]
+    of_model = price.of(first.by_model - first.present, first.by_model)
+    of_days = price.of(first.by_days - first.present, first.by_days, LEAST_MEAN_SHARE_OF_DAYS)
     alone = _shortage(needed, min([each.present for each in lead]))
-    cost = price.of(first.wanted - first.present, first.wanted)
     if alone:
-        cost += _shortage(needed, min([each.wanted for each in lead]))
-    following = share * math.exp(-LEARNING_RATE * cost)
-    nothing = (1.0 - share) * math.exp(-LEARNING_RATE * alone)
-    return (1.0 - SHARING_RATE) * (following / (following + nothing)) + 0.5 * SHARING_RATE
+        of_model += _shortage(needed, min([each.by_model for each in lead]))
+        of_days += _shortage(needed, min([each.by_days for each in lead]))
+    nothing = shares.nothing * math.exp(-LEARNING_RATE * alone)
+    model = shares.model * math.exp(-LEARNING_RATE * of_model)
+    days = shares.days * math.exp(-LEARNING_RATE * of_days)
+    kept = (1.0 - SHARING_RATE) / (nothing + model + days)
+    return Shares(model=kept * model + SHARING_RATE / 3.0, days=kept * days + SHARING_RATE / 3.0)
 
 
 def _shortage(needed: float, replicas: int) -> float:

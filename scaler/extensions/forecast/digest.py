@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from scaler.extensions.forecast.choice import Shares
 from scaler.extensions.forecast.features import LIMIT
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, MISSING, Levels
 from scaler.extensions.forecast.outcomes import INTERVAL_MINUTES, INTERVALS_MAX, of_intervals
@@ -69,6 +70,7 @@ class _Digest(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     model: tuple[bytes, bytes] | None = None
     share: float = _SHARE_WITHOUT_MODEL
     margin: float = 0.0
+    share_of_days: float = 0.0
 
 
 def digest_of(state: Forecast) -> str:
@@ -98,8 +100,9 @@ def digest_of(state: Forecast) -> str:
         alone_by_minute=state.alone_by_minute,
         recorded=state.recorded,
         model=(state.model.weights.tobytes(), state.model.squares.tobytes()),
-        share=state.share,
+        share=state.shares.model,
         margin=state.margin,
+        share_of_days=state.shares.days,
     )
     return base64.b64encode(zlib.compress(msgspec.msgpack.encode(digest))).decode()
 
@@ -131,7 +134,7 @@ def _continued(found: _Digest) -> Forecast:
         highest=max(values, default=0.0),
         summary_minute=found.end_minute,
         model=STEADY_START if found.model is None else _model(*found.model),
-        share=found.share,
+        shares=Shares(model=found.share, days=found.share_of_days),
         margin=found.margin,
         outcomes=of_intervals(intervals),
         verdict=found.verdict,
@@ -154,7 +157,8 @@ def _is_possible(digest: _Digest) -> bool:
     """Whether this version may have made it: a user with write access to the status can store another one."""
     return (
         digest.version == VERSION
-        and 0.0 < digest.share < 1.0
+        and 0.0 < digest.share < 1.0 - digest.share_of_days
+        and digest.share_of_days >= 0.0
         and -LIMIT <= digest.margin <= LIMIT
         and 0.0 < digest.offset < math.inf
         and len(digest.means) == len(digest.peaks) <= SLOTS_MAX

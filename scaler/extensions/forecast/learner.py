@@ -7,10 +7,11 @@ import msgspec
 
 from scaler.extensions.forecast.bound import next_margin, with_margin
 from scaler.extensions.forecast.budget import budget_of
-from scaler.extensions.forecast.choice import SHORTAGE_FROM, followed, judged, wanted
+from scaler.extensions.forecast.choice import SHORTAGE_FROM, followed, judged, with_least_cost
 from scaler.extensions.forecast.features import HIGHEST_OF_DAY, OFFSET_MIN, rise, seen, smoothed
 from scaler.extensions.forecast.levels import FILLED_MINUTES_MAX, appended
 from scaler.extensions.forecast.load_levels import Floats
+from scaler.extensions.forecast.most_days import on_most_days
 from scaler.extensions.forecast.outcomes import useful, with_minutes
 from scaler.extensions.forecast.quantiles import BOUND, learned, predicted
 from scaler.extensions.forecast.reliability import verdict
@@ -64,7 +65,10 @@ def _issue(state: Forecast, found: Observation, ahead: int) -> Forecast:
     lead = state.lead_minutes + ahead - 1
     features = seen(levels, minute, lead, offset, found.lags)
     loads = None if features is None else _expected(state, minute, features)
+    of_days = on_most_days(levels, minute, lead, offset, found.lags)
     bound = None if loads is None else with_margin(loads[BOUND], state.margin, offset)
+    if bound is not None and of_days is not None:
+        bound = max(bound, of_days)
     issued = Issued(
         minute=minute,
         lead_minutes=lead,
@@ -72,14 +76,15 @@ def _issue(state: Forecast, found: Observation, ahead: int) -> Forecast:
         features=features,
         bound=bound,
         present=found.alone,
-        wanted=found.alone if loads is None else _wanted(state, found, loads),
+        by_model=found.alone if loads is None else _by_model(state, found, loads),
+        by_days=found.alone if of_days is None else _by_days(found, of_days),
         needed=found.needed,
     )
     return msgspec.structs.replace(
         state,
         issued=(*state.issued, issued),
         bound=bound,
-        wanted=None if loads is None else followed(state.share, issued),
+        wanted=None if loads is None else followed(state.shares, issued),
     )
 
 
@@ -94,12 +99,20 @@ def _expected(state: Forecast, minute: int, features: Floats) -> Sequence[float]
     ]
 
 
-def _wanted(state: Forecast, found: Observation, loads: Sequence[float]) -> int:
-    served = SHORTAGE_FROM * found.load.per_replica
-    replicas = [min(each / served, float(found.most)) for each in loads]
+def _by_model(state: Forecast, found: Observation, loads: Sequence[float]) -> int:
+    replicas = [_served(found, each) for each in loads]
     price = budget_of(state, found.budget_percent).price
-    before = state.issued[-1].wanted if state.issued else found.alone
-    return wanted(replicas, found.alone, price, before)
+    before = state.issued[-1].by_model if state.issued else found.alone
+    return with_least_cost(replicas, found.alone, price, before)
+
+
+def _by_days(found: Observation, load: float) -> int:
+    return max(found.alone, math.ceil(_served(found, load) - 1e-9))
+
+
+def _served(found: Observation, load: float) -> float:
+    """The replicas with which shortage does not begin yet."""
+    return min(load / (SHORTAGE_FROM * found.load.per_replica), float(found.most))
 
 
 def _judged(state: Forecast, found: Observation) -> Forecast:
@@ -140,13 +153,13 @@ def _margin(state: Forecast, old: Issued) -> float:
 def _with_outcome(state: Forecast, old: Issued, needed: int, found: Observation) -> Forecast:
     last = old.minute + old.lead_minutes
     at_end = state.levels.at(last)
-    model, share = state.model, state.share
+    model, shares = state.model, state.shares
     for features, actual in _examples(state, old, found.lags):
         model = learned(model, features, actual)
     if at_end is not None:
         price = budget_of(state, found.budget_percent).price
         lead = [each for each in state.issued if each.minute < last]
-        share = judged(share, lead, at_end / found.load.per_replica, price)
+        shares = judged(shares, lead, at_end / found.load.per_replica, price)
     minutes = Sums(
         alone=old.alone * old.minutes,
         added=(old.final - old.alone) * old.minutes,
@@ -155,7 +168,7 @@ def _with_outcome(state: Forecast, old: Issued, needed: int, found: Observation)
     )
     outcomes, ended = with_minutes(state.outcomes, minutes)
     state = msgspec.structs.replace(
-        state, share=share, model=model, margin=_margin(state, old), outcomes=outcomes
+        state, shares=shares, model=model, margin=_margin(state, old), outcomes=outcomes
     )
     if not ended:
         return state

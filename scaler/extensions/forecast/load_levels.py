@@ -65,10 +65,15 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
                 total, count = total + sum(known), count + len(known)
             yield Window(lowest, total / count, highest) if count else None
 
-    def mean_until(self, minute: int) -> float | None:
-        """The mean of the five minutes that end with this one; None if none is known."""
-        (found,) = self.windows_until(minute, (SMOOTHED_MINUTES,))
-        return None if found is None else found.mean
+    def mean_until(self, minute: int, minutes: int = SMOOTHED_MINUTES) -> float | None:
+        """The mean of the five minutes, or so many, that end with this one, as far as it is known; None if nothing is."""
+        found = self._between(minute - minutes + 1, minute)
+        if not found:
+            return None
+        if min(found) >= 0.0:
+            return sum(found) / len(found)
+        known = [each for each in found if each >= 0.0]
+        return sum(known) / len(known) if known else None
 
     def at(self, minute: int) -> float | None:
         """The value of one minute."""

@@ -5,7 +5,7 @@ Times are whole minutes since 1970. `scaler.extensions.forecast` makes one state
 
 import msgspec
 
-from scaler.extensions.forecast.choice import SHARE_AT_START
+from scaler.extensions.forecast.choice import Shares
 from scaler.extensions.forecast.features import OFFSET_MIN
 from scaler.extensions.forecast.load_levels import NO_LEVELS, Floats, Levels
 from scaler.extensions.forecast.quantiles import START, Model
@@ -91,8 +91,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 class Issued(msgspec.Struct, frozen=True, kw_only=True):
     """A forecast whose outcome is not known yet, and the replicas that were decided by it.
 
-    `bound`: the load that was expected within the lead at most. `minutes`: until the next value, so far as is known. `present`: the replicas that the metric alone wants, and `wanted` those that
-    the quantiles want. `alone`: what was decided without the forecast; `final`: with it; `needed`: by the load of this minute.
+    `bound`: the load that was expected within the lead at most. `minutes`: until the next value, so far as is known. `present`: the replicas that the metric alone wants, `by_model` those that the
+    quantiles want, and `by_days` those for what most days had. `alone`: what was decided without the forecast; `final`: with it; `needed`: by the load of this minute.
     """
 
     minute: int
@@ -101,7 +101,8 @@ class Issued(msgspec.Struct, frozen=True, kw_only=True):
     features: Floats | None = None
     bound: float | None = None
     present: int
-    wanted: int
+    by_model: int
+    by_days: int
     needed: int
     alone: int = 0
     final: int = 0
@@ -126,8 +127,7 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     summary_minute: int = 0
     """When `offset` and `highest` were computed from the levels."""
     model: Model = START
-    share: float = SHARE_AT_START
-    """How far the model is followed."""
+    shares: Shares = Shares()
     margin: float = 0.0
     """Of the bound, as a logarithm."""
     issued: tuple[Issued, ...] = ()

@@ -54,6 +54,12 @@ def test_the_usual_target_of_the_forecast_cannot_be_left_out(results, capsys):
     assert "--forecast-targets must have 0.7" in capsys.readouterr().err
 
 
+def test_a_directory_without_loads_is_named(results, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["--traces", str(tmp_path / "missing"), "--results", *results])
+    assert "missing has no CSV files" in capsys.readouterr().err
+
+
 def test_two_processes_measure_as_one_does(tmp_path):
     """As a command, because a spawned process cannot import what is defined in its main module."""
     rows = "".join(f"{60 * minute},0\n" for minute in range(200))

@@ -90,7 +90,7 @@ def test_a_forecast_is_ahead_of_a_batch_before_which_there_is_no_load_at_all():
     days = [200.0 if 480 <= minute % DAY < 900 else 0.0 for minute in range(4 * DAY + 481)]
     without = steps(spec(LOAD), *days)
     with_forecast = steps(replaced(spec(LOAD), forecast=FORECAST), *days)
-    assert [of[-1].ready for of in (without, with_forecast)] == [1, 8]
+    assert [of[-1].ready for of in (without, with_forecast)] == [1, 17]
 
 
 def test_a_forecast_adds_less_to_a_ramp_that_is_followed_within_the_tolerance(days, with_forecast):

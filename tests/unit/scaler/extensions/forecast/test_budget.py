@@ -63,4 +63,4 @@ def test_what_is_added_is_within_the_budget_of_24_hours(after_three_days, is_usu
 def test_batches_that_do_not_come_any_more_use_much_of_a_budget(after_three_days, budget):
     """So the test above has something to limit."""
     spent = list(spent_by_minute(after_three_days, [True, *[False] * 20], budget))
-    assert max(each.used_share for each in spent) > 0.5
+    assert max(each.used_share for each in spent) > 0.4

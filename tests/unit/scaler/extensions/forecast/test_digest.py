@@ -8,7 +8,7 @@ from array import array
 import msgspec
 import pytest
 
-from scaler.extensions.forecast.choice import SHORTAGE_FROM
+from scaler.extensions.forecast.choice import SHORTAGE_FROM, Shares
 from scaler.extensions.forecast.digest import AHEAD_MINUTES_MAX, digest_of, restored
 from scaler.extensions.forecast.learner import observed
 from scaler.extensions.forecast.levels import KEPT_MINUTES
@@ -56,6 +56,17 @@ def test_a_digest_has_only_as_many_minutes_as_every_build_reads(state):
 def test_the_margin_is_stored(state):
     state = msgspec.structs.replace(state, margin=0.25)
     assert restored(digest_of(state), START + LAST + 1).margin == 0.25
+
+
+def test_the_shares_are_stored(state):
+    shares = Shares(model=0.25, days=0.5)
+    text = digest_of(msgspec.structs.replace(state, shares=shares))
+    assert restored(text, START + LAST + 1).shares == shares
+
+
+def test_a_digest_without_the_share_of_days_continues_with_nothing_of_it(state):
+    found = restored(packed(fields_of(state)[:20]), START + LAST + 1)
+    assert found.shares == msgspec.structs.replace(state.shares, days=0.0)
 
 
 def test_a_restored_forecast_goes_on_with_almost_the_same_replicas(state):
@@ -130,6 +141,9 @@ def packed(fields):
         pytest.param({17: [floats(0.0)[:3], ONES]}, id="a part of a weight"),
         pytest.param({18: 1.0}, id="a share that leaves nothing for the other"),
         pytest.param({18: math.nan}, id="a share that is NaN"),
+        pytest.param({20: 1.0}, id="shares of more than all"),
+        pytest.param({20: -0.5}, id="a negative share"),
+        pytest.param({20: math.nan}, id="a share of days that is NaN"),
         pytest.param({19: 5.0}, id="a margin of more than any change of a load"),
         pytest.param({19: math.nan}, id="a margin that is NaN"),
         pytest.param({5: 1e300}, id="levels that no number is large enough for"),

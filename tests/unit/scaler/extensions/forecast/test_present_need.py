@@ -11,6 +11,7 @@ from scaler.algorithm.memory import Memory
 from scaler.algorithm.readings import ExternalValues
 from scaler.algorithm.settle import settle
 from scaler.api.autoscaler import Behavior, CandidateSpec
+from scaler.extensions.forecast.choice import Shares
 from scaler.extensions.forecast.outcomes import summed
 from scaler.extensions.forecast.quantiles import START as MODEL_AT_START
 from scaler.extensions.forecast.state import Forecast, ForecastMemory, Outcomes, Sums, moved
@@ -48,7 +49,9 @@ def jumping() -> Forecast:
     state = learned(
         lambda minute: 200.0 if 600 <= minute % DAY < 660 else 50.0, range(3 * DAY + 595)
     )
-    state = msgspec.structs.replace(state, model=MODEL_AT_START, share=0.99)
+    state = msgspec.structs.replace(
+        state, model=MODEL_AT_START, shares=Shares(model=0.99, days=0.0)
+    )
     return moved(state, int(NOW // 60) - 1 - state.levels.end_minute)
 
 
