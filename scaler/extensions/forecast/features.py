@@ -98,8 +98,9 @@ def _days(
         begin = relative(began)
         found += (0.0 if began is None else limited(relative(exact[day - 1]) - begin), begin)
     for of_days in (near, exact):
-        highest = sorted([relative(each) for each in of_days if each is not None], reverse=True)
-        found += [*highest, *[0.0] * PLACES][:PLACES]
+        highest = sorted([each for each in of_days if each is not None], reverse=True)
+        places = [relative(each) for each in highest[:PLACES]]
+        found += [*places, *[0.0] * (PLACES - len(places))]
     return found
 
 

@@ -5,10 +5,10 @@ shrinks with the sum of its squared gradients: AdaGrad (Duchi, Hazan and Singer,
 the loss exceeds that of the best weights by a multiple of the root of T at most. The sums forget slowly, so that the steps never end.
 """
 
-import math
 from array import array
 from collections.abc import Sequence
 from itertools import accumulate
+from math import fsum, sqrt
 from operator import mul
 
 import msgspec
@@ -51,7 +51,7 @@ STEADY_START = _as_on_most_days(100.0)
 def predicted(model: Model, features: Floats) -> Sequence[float]:
     """The response for each quantile. A higher quantile is never below a lower one."""
     found = (
-        math.fsum(map(mul, model.weights[first : first + FEATURES], features))
+        fsum(map(mul, model.weights[first : first + FEATURES], features))
         for first in range(0, WEIGHTS, FEATURES)
     )
     return tuple(accumulate(found, max))
@@ -63,7 +63,7 @@ def learned(model: Model, features: Floats, response: float) -> Model:
     squared_features = [each * each for each in features]
     for quantile, first in zip(QUANTILES, range(0, WEIGHTS, FEATURES), strict=True):
         before = model.weights[first : first + FEATURES]
-        is_above = response > math.fsum(map(mul, before, features))
+        is_above = response > fsum(map(mul, before, features))
         slope = -quantile if is_above else 1.0 - quantile
         squared_slope, step = slope * slope, RATE * slope
         sums = [
@@ -75,8 +75,8 @@ def learned(model: Model, features: Floats, response: float) -> Model:
         squares.extend(sums)
         weights.extend(
             [
-                weight - step * feature / math.sqrt(total)
-                for weight, feature, total in zip(before, features, sums, strict=True)
+                weight - step * feature / root
+                for weight, feature, root in zip(before, features, map(sqrt, sums), strict=True)
             ]
         )
     return Model(weights=weights, squares=squares)
