@@ -99,10 +99,13 @@ def with_least_cost(replicas: Sequence[float], present: int, price: Price, befor
         changed = price.of(abs(count - kept), max(count, kept))
         return price.of(count - present, count) + CHANGE_SHARE * changed + shortage
 
-    best, least = present, cost(present, _CERTAIN)
+    # Of equal counts, the last one has the lowest probability.
+    shortages: dict[int, float] = {}
     for probability, below, way in _PROBABILITIES:
         found = replicas[below] + (replicas[below + 1] - replicas[below]) * way
-        count = max(present, math.ceil(found - 1e-9))
+        shortages[max(present, math.ceil(found - 1e-9))] = probability
+    best, least = present, cost(present, _CERTAIN)
+    for count, probability in shortages.items():
         costs = cost(count, probability)
         if costs < least:
             best, least = count, costs

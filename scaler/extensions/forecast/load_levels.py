@@ -67,12 +67,9 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
 
     def mean_until(self, minute: int, minutes: int = SMOOTHED_MINUTES) -> float | None:
         """The mean of the five minutes, or so many, that end with this one, as far as it is known; None if nothing is."""
-        found = self._between(minute - minutes + 1, minute)
-        if not found:
-            return None
-        if min(found) >= 0.0:
-            return sum(found) / len(found)
-        known = [each for each in found if each >= 0.0]
+        known = self._between(minute - minutes + 1, minute).tolist()
+        if min(known, default=0.0) < 0.0:
+            known = [each for each in known if each >= 0.0]
         return sum(known) / len(known) if known else None
 
     def at(self, minute: int) -> float | None:
