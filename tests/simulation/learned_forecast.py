@@ -10,6 +10,7 @@ from functools import cache
 import msgspec
 
 from scaler.api.autoscaler import AutoscalerSpec
+from scaler.extensions.forecast.choice import Shares
 from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
 from scaler.extensions.forecast.quantiles import STEADY_START
@@ -58,7 +59,7 @@ def _digest(
         levels=Levels(values=values, end_minute=last),
         offset=max(0.1 * sum(values) / len(values), 1e-9),
         model=STEADY_START,
-        share=0.9999,
+        shares=Shares(model=0.9999, days=0.0),
         outcomes=Outcomes(intervals=(interval,) * (MINUTES_PER_DAY // 10)),
         verdict=Verdict(reason="TooMuchWaste" if is_suspended else RELIABLE, message="simulated"),
     )
