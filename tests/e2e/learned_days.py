@@ -6,6 +6,7 @@ from array import array
 import msgspec
 
 from scaler.api.autoscaler import AutoscalerSpec
+from scaler.extensions.forecast.choice import Shares
 from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
 from scaler.extensions.forecast.quantiles import STEADY_START
@@ -40,7 +41,7 @@ def learned_days(
         levels=Levels(values=values, end_minute=now - 1),
         offset=0.1 * sum(values) / len(values),
         model=STEADY_START,
-        share=0.9999,
+        shares=Shares(model=0.9999, days=0.0),
         outcomes=Outcomes(intervals=(interval,) * (MINUTES_PER_DAY // 10)),
         verdict=Verdict(reason="TooMuchWaste" if is_wasteful else RELIABLE, message="learned"),
     )
