@@ -26,7 +26,7 @@ SHARING_RATE = 5e-5
 # A short batch may need many times the mean replicas of a day. Its price is that with a mean of a tenth of them: otherwise it would
 # not be worth it even if it were certain.
 LEAST_MEAN_SHARE = 0.1
-# What comes on most days is to be met however short and high it is: each replica has the price of the mean ones at most.
+# What comes on most days is to be met, too, however short and high it is: its price is that with a mean of half of its replicas.
 LEAST_MEAN_SHARE_OF_DAYS = 0.5
 # Of the price of a replica for a minute: what it costs to start or remove one, so that noise changes fewer of them.
 CHANGE_SHARE = 0.5

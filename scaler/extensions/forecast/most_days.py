@@ -1,8 +1,7 @@
 """What followed at this time on most of the last days: a jump each morning, or a batch that starts on the hour.
 
 A model that learns from each minute alike meets a jump of a few minutes a day only after weeks, and expects it all day if it does not
-come. Here each day counts once. A rise counts only if that day did not begin higher than this one: what had risen by then is not
-ahead.
+come. Here each day counts once. A rise counts only if that day did not begin higher than this one: otherwise it was over by then.
 """
 
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from scaler.extensions.forecast.load_levels import Levels
 
 # How much earlier or later a jump may come.
 NEAR_MINUTES = 2
-# Batches that came each hour of those days, and do not come today, are not ahead either.
+# Batches of each hour of those days that did not come in the last hours of this one will not come next.
 BEFORE_MINUTES = 120
 # How much higher a load is still about as high.
 HIGHER_RATIO = 1.3
@@ -24,7 +23,7 @@ def on_most_days(
 ) -> float | None:
     """The load that was reached within the lead on more than half of the days that count; None for fewer than two of them.
 
-    Where a day began higher than this one, it is as much less; what is not known was not higher. `offset` and `lags` are as for `features.seen`.
+    Where a day began higher than this one, it is as much less. What is not known was not higher. `offset` and `lags` are as for `features.seen`.
     """
     present = levels.mean_until(minute)
     if present is None:
@@ -49,7 +48,7 @@ def on_most_days(
 
 
 def _hours_before(levels: Levels, minute: int) -> float | None:
-    """The mean load of the last hours until then; None if they are not known from their begin on."""
+    """The mean load of the last hours until then; None if they are not known from their beginning."""
     if levels.at(minute - BEFORE_MINUTES + 1) is None:
         return None
     return levels.mean_until(minute, BEFORE_MINUTES)
