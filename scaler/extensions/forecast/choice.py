@@ -16,6 +16,7 @@ from typing import Protocol
 
 import msgspec
 
+from scaler.extensions.forecast.floor import whole
 from scaler.extensions.forecast.quantiles import QUANTILES
 
 # In multiples of the load that the replicas are for: no shortage until the first one, about as with the tolerance of an HPA, and
@@ -103,7 +104,7 @@ def with_least_cost(replicas: Sequence[float], present: int, price: Price, befor
     shortages: dict[int, float] = {}
     for probability, below, way in _PROBABILITIES:
         found = replicas[below] + (replicas[below + 1] - replicas[below]) * way
-        shortages[max(present, math.ceil(found - 1e-9))] = probability
+        shortages[max(present, whole(found))] = probability
     best, least = present, cost(present, _CERTAIN)
     for count, probability in shortages.items():
         costs = cost(count, probability)

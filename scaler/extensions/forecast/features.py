@@ -106,6 +106,4 @@ def _days(
 
 def limited(difference: float) -> float:
     """Within the limits: one jump must not weigh more than days of ordinary changes."""
-    if difference > LIMIT:
-        return LIMIT
-    return max(-LIMIT, difference)
+    return max(-LIMIT, min(difference, LIMIT))

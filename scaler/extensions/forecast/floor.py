@@ -14,6 +14,11 @@ from scaler.algorithm.go_numbers import INT32_MAX
 _EXTRA_REPLICAS_MIN = 2
 
 
+def whole(replicas: float) -> int:
+    """The replicas for this exact count. Rounding must not need one more for the same load."""
+    return math.ceil(replicas - 1e-9)
+
+
 class Floor(msgspec.Struct, frozen=True, kw_only=True):
     """At least so many replicas, but at most `allowed_extra` more than there would be without: what the budget allows.
 
@@ -28,13 +33,13 @@ class Floor(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def replicas(self) -> int:
-        """Whole replicas, as many as an int32 can be. Rounding must not need one more for the same load."""
-        return math.ceil(min(self.needed - 1e-9, INT32_MAX))
+        """Whole replicas, as many as an int32 can be."""
+        return whole(min(self.needed, INT32_MAX))
 
     @property
     def rise(self) -> int:
         """How many of them are expected to become needed."""
-        return max(0, self.replicas - math.ceil(self.present - 1e-9))
+        return max(0, self.replicas - whole(self.present))
 
 
 def lifted(replicas: int, floor: Floor | None, min_replicas: int) -> int:

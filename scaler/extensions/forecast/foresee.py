@@ -8,7 +8,7 @@ from scaler.algorithm.policy import Policy
 from scaler.extensions.forecast.budget import budget_of
 from scaler.extensions.forecast.days import day_lags
 from scaler.extensions.forecast.digest import digest_of
-from scaler.extensions.forecast.floor import Floor, lifted
+from scaler.extensions.forecast.floor import Floor, lifted, whole
 from scaler.extensions.forecast.learner import counted, observed
 from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
 from scaler.extensions.forecast.rules import ForecastRules
@@ -202,7 +202,7 @@ def _counted(state: Forecast, policy: Policy, *, alone: int, after: int) -> Fore
 
 def _replicas(load: float, per: Load) -> int:
     # Rounding must not need one more replica for the same load.
-    return math.ceil(load / per.per_replica - 1e-9)
+    return whole(load / per.per_replica)
 
 
 def _bounded(replicas: int, policy: Policy) -> int:

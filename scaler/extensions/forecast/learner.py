@@ -9,6 +9,7 @@ from scaler.extensions.forecast.bound import next_margin, with_margin
 from scaler.extensions.forecast.budget import budget_of
 from scaler.extensions.forecast.choice import SHORTAGE_FROM, followed, judged, with_least_cost
 from scaler.extensions.forecast.features import HIGHEST_OF_DAY, OFFSET_MIN, rise, seen, smoothed
+from scaler.extensions.forecast.floor import whole
 from scaler.extensions.forecast.levels import FILLED_MINUTES_MAX, appended
 from scaler.extensions.forecast.load_levels import Floats
 from scaler.extensions.forecast.most_days import on_most_days
@@ -107,7 +108,7 @@ def _by_model(state: Forecast, found: Observation, loads: Sequence[float]) -> in
 
 
 def _by_days(found: Observation, load: float) -> int:
-    return max(found.alone, math.ceil(_served(found, load) - 1e-9))
+    return max(found.alone, whole(_served(found, load)))
 
 
 def _served(found: Observation, load: float) -> float:

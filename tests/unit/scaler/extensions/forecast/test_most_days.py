@@ -41,7 +41,7 @@ def expected(levels):
         pytest.param([True, True, False, False], 100.0, id="half of the days"),
         pytest.param([True, True, True, False, False], 600.0, id="weekdays"),
         pytest.param([True] * 3 + [False] * 4, 100.0, id="three of seven"),
-        pytest.param([True] * 9 + [False] * 4, 100.0, id="an earlier week is no longer compared"),
+        pytest.param([True] * 9 + [False] * 4, 100.0, id="an earlier week does not count"),
     ],
 )
 def test_a_jump_is_expected_if_most_days_had_it(jumps, load):
@@ -103,28 +103,24 @@ def test_nothing_is_expected_while_the_load_is_unknown():
     assert expected(Levels(values=values, end_minute=levels.end_minute)) is None
 
 
-def jump(base):
-    """At 08:00 on most days, until 20:00, from another load at night."""
-    return lambda minute: (
-        600.0 if minute // DAY not in MISSES and 8 * HOUR <= minute % DAY < 20 * HOUR else base
-    )
-
-
-def batch(base, misses=MISSES):
-    """Of an hour, on the hour, on most days."""
-    return lambda minute: (
-        400.0 if minute // DAY not in misses and 8 * HOUR <= minute % DAY < 9 * HOUR else base
-    )
+def at_eight(high, base, *, hours, misses=MISSES):
+    """High from 08:00 on for so many hours, on most days."""
+    times = range(8 * HOUR, (8 + hours) * HOUR)
+    return lambda minute: high if minute // DAY not in misses and minute % DAY in times else base
 
 
 @pytest.mark.parametrize("lead", [4, 7])
 @pytest.mark.parametrize(
     ("shape", "high"),
     [
-        pytest.param(jump(100.0), 600.0, id="a jump by six times"),
-        pytest.param(jump(200.0), 600.0, id="a jump by three times"),
-        pytest.param(batch(20.0), 400.0, id="a batch of twenty times the load"),
-        pytest.param(batch(0.0, ()), 400.0, id="a batch of each day without any other load"),
+        pytest.param(at_eight(600.0, 100.0, hours=12), 600.0, id="a jump by six times"),
+        pytest.param(at_eight(600.0, 200.0, hours=12), 600.0, id="a jump by three times"),
+        pytest.param(at_eight(400.0, 20.0, hours=1), 400.0, id="a batch of twenty times the load"),
+        pytest.param(
+            at_eight(400.0, 0.0, hours=1, misses=()),
+            400.0,
+            id="a batch of each day without any other load",
+        ),
     ],
 )
 def test_what_comes_on_most_days_is_met_in_full_after_a_week(shape, high, lead):
