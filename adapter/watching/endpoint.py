@@ -28,6 +28,7 @@ from wire.api.metric_stream import (
     StreamUpdate,
     decode_request,
     encode,
+    send_a_get,
 )
 from wire.api.status import StatusError, Unavailable, bad_request, failure
 from wire.process.text_bytes import text_bytes
@@ -40,6 +41,11 @@ from wire.serving.request_path import split_url
 STREAMS_MAX: Final = 64
 RECHECK_SECONDS: Final = 5.0
 """How often the permission for a path is checked again. A decision of kube-apiserver is reused for its TTL, as for GETs."""
+REVIEW_SECONDS: Final = 1.0
+"""How long the paths of a stream wait for the review of one of them. A client sends a GET for that one: the review continues, and both use
+its result."""
+REVIEWS_MAX: Final = 64
+"""Of one stream, at once."""
 SEND_SECONDS: Final = 5.0
 UPDATE_BYTES: Final = 1 << 20
 """Of one message, unless a single response is larger."""
@@ -67,13 +73,18 @@ class MetricStreams:
         authorizer: Authorizer,
         *,
         send_seconds: float = SEND_SECONDS,
+        review_seconds: float = REVIEW_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`admit`: as the server has admitted each stream. `send_seconds`: how long a client may take to read what was sent after a round."""
+        """`admit`: as the server has admitted each stream. `send_seconds`: how long a client may take to read what was sent after a round.
+
+        `review_seconds`: how long a stream waits for a review.
+        """
         self._rounds = rounds
         self._read = read
         self._send_seconds = send_seconds
+        self._review_seconds = review_seconds
         self._sleep = sleep
         self._admit = admit
         self._authorizer = authorizer
@@ -102,7 +113,13 @@ class MetricStreams:
             raise bad_request(f"{PATH} is a WebSocket")
         await socket.prepare(request)
         stream = _Stream(
-            socket, self._rounds, self._read, request[USER], self._authorizer, self._monotonic
+            socket,
+            self._rounds,
+            self._read,
+            request[USER],
+            self._authorizer,
+            self._review_seconds,
+            self._monotonic,
         )
         self._open.add(socket)
         telemetry.STREAMS.set(len(self._open))
@@ -190,6 +207,7 @@ class _Stream:
         read: Read,
         user: User,
         authorizer: Authorizer,
+        review_seconds: float,
         monotonic: Callable[[], float],
     ) -> None:
         self._socket = socket
@@ -197,6 +215,7 @@ class _Stream:
         self._read = read
         self._user = user
         self._authorizer = authorizer
+        self._review_seconds = review_seconds
         self._monotonic = monotonic
         self._paths: dict[int, _Path] = {}
         self._invalid: dict[int, StreamedResponse] = {}
@@ -319,10 +338,13 @@ class _Stream:
             for number, each in self._paths.items()
             if now_seconds - each.checked_at_seconds >= RECHECK_SECONDS
         ]
-        for first in range(0, len(due), 64):
-            await asyncio.gather(
-                *(self._check(number, now_seconds) for number in due[first : first + 64])
-            )
+        numbers = iter(due)
+        reviews = min(len(due), REVIEWS_MAX)
+        await asyncio.gather(*(self._check_all(numbers, now_seconds) for _ in range(reviews)))
+
+    async def _check_all(self, numbers: Iterator[int], now_seconds: float) -> None:
+        for number in numbers:
+            await self._check(number, now_seconds)
 
     async def _check(self, number: int, now_seconds: float) -> None:
         path = self._paths.get(number)
@@ -331,11 +353,15 @@ class _Stream:
         refused: StatusError | None = None
         is_reviewed = True
         try:
-            await self._authorizer.authorize(self._user, path.attributes)
+            async with asyncio.timeout(self._review_seconds):
+                await self._authorizer.authorize(self._user, path.attributes)
             if path.watched is None and self._paths.get(number) is path:
                 path.watched = self._rounds.watch(path.request)
                 # The equal one that is evaluated: it stays as long as one of its paths, which count it.
                 path.request = path.watched.known.request
+        except TimeoutError:
+            why = f"the review of this permission takes more than {self._review_seconds:g} s: send a GET"
+            refused, is_reviewed = send_a_get(why, is_temporary=True), False
         except StatusError as error:
             refused = error
         except Unavailable as error:

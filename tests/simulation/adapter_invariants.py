@@ -32,8 +32,8 @@ SCRAPES_LABEL = "loadline_of"
 SCRAPES_SECONDS = 59.0
 # For so long a decision of kube-apiserver is reused (--authorization-webhook-cache-authorized-ttl).
 RIGHTS_SECONDS = 10.0
-# The time limit of the review of a right.
-REVIEW_SECONDS = 10.0
+# How long the paths of a stream wait for the review of one of them.
+REVIEW_SECONDS = 1.0
 # The time limit of a query (--prometheus-timeout), after which another one may be sent.
 QUERY_SECONDS = 30.0
 # After so long, single requests no longer wait for a query of all objects.
@@ -200,18 +200,18 @@ def _query_seconds(run: Run, value: Value) -> float:
 
 
 def _review_seconds(run: Run, value: Value) -> float:
-    """What an API server that is slow, or hangs, takes to review that a client may still read what is sent to it.
+    """What a stream waits for an API server that is slow, or hangs, and reviews that a client may still read what is sent to it.
 
     A value may be of the time of a review that began before the fault had ended.
     """
-    lasted = (
-        (each, min(each.amount, REVIEW_SECONDS))
+    is_slow = any(
+        each.kind == "api"
+        and each.how in ("slow", "hang")
+        and each.at <= value.served.at
+        and value.at <= each.at + each.seconds + REVIEW_SECONDS
         for each in run.faults
-        if each.kind == "api" and each.how in ("slow", "hang") and each.at <= value.served.at
     )
-    return max(
-        (each for fault, each in lasted if value.at <= fault.at + fault.seconds + each), default=0.0
-    )
+    return REVIEW_SECONDS if is_slow else 0.0
 
 
 def _may_read(run: Run, served: Served) -> bool:

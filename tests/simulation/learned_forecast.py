@@ -9,19 +9,15 @@ from functools import cache
 
 import msgspec
 
-from scaler.api.autoscaler import AutoscalerSpec
-from scaler.extensions.forecast.choice import Shares
-from scaler.extensions.forecast.digest import digest_of
-from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY, Levels
-from scaler.extensions.forecast.quantiles import STEADY_START
-from scaler.extensions.forecast.rules import forecast_rules
-from scaler.extensions.forecast.state import RELIABLE, Forecast, Outcomes, Sums, Verdict
+from scaler.extensions.forecast.load_levels import MINUTES_PER_DAY
+from scaler.extensions.forecast.rules import ForecastRules
+from scaler.extensions.forecast.state import Sums
+from tests.learned_forecast import LEARNED_MINUTES, learned_digest, rules_of
 from tests.simulation.cluster import Document
 from tests.simulation.metrics_apis import UNITS_PER_REPLICA
 from tests.simulation.scenario import AutoscalerPlan
 from tests.simulation.workloads import Curve
 
-DAYS = 8
 SUSPENDED = "Suspended"
 GOOD = Sums(alone=100.0, added=4.0, useful=3.0, minutes=10)
 WASTEFUL = Sums(alone=100.0, added=60.0, useful=15.0, minutes=10)
@@ -29,41 +25,22 @@ WASTEFUL = Sums(alone=100.0, added=60.0, useful=15.0, minutes=10)
 
 def learned_status(plan: AutoscalerPlan, spec: Document, epoch_unix_seconds: int) -> Document:
     """The status of an autoscaler with a forecast."""
-    decoded = msgspec.convert(spec, AutoscalerSpec)
-    assert decoded.forecast is not None
-    rules = forecast_rules(decoded, decoded.forecast)
-    assert rules is not None
-    is_suspended = plan.fields.forecast == SUSPENDED
     load = plan.load
     if plan.fields.is_formula:
         # Of which the value is in replicas.
         replicas = tuple(each / UNITS_PER_REPLICA for each in load.values)
         load = msgspec.structs.replace(load, values=replicas)
-    text = _digest(
-        rules.identity, rules.lead_minutes, load, epoch_unix_seconds, is_suspended=is_suspended
-    )
+    may_act = plan.fields.forecast != SUSPENDED
+    text = _digest(rules_of(spec), load, epoch_unix_seconds, may_act=may_act)
     return {"history": {"forecast": text}}
 
 
 @cache
-def _digest(
-    identity: str, lead_minutes: int, load: Curve, epoch: int, *, is_suspended: bool
-) -> str:
+def _digest(rules: ForecastRules, load: Curve, epoch: int, *, may_act: bool) -> str:
     last = epoch // 60 - 1
-    minutes = range(last + 1 - DAYS * MINUTES_PER_DAY, last + 1)
-    values = array("f", (_load(load, minute, epoch) for minute in minutes))
-    interval = WASTEFUL if is_suspended else GOOD
-    state = Forecast(
-        identity=identity,
-        lead_minutes=lead_minutes,
-        levels=Levels(values=values, end_minute=last),
-        offset=max(0.1 * sum(values) / len(values), 1e-9),
-        model=STEADY_START,
-        shares=Shares(model=0.9999, days=0.0),
-        outcomes=Outcomes(intervals=(interval,) * (MINUTES_PER_DAY // 10)),
-        verdict=Verdict(reason="TooMuchWaste" if is_suspended else RELIABLE, message="simulated"),
-    )
-    return digest_of(state)
+    minutes = range(last + 1 - LEARNED_MINUTES, last + 1)
+    loads = array("f", (_load(load, minute, epoch) for minute in minutes))
+    return learned_digest(rules, loads, last, GOOD if may_act else WASTEFUL, may_act=may_act)
 
 
 def _load(load: Curve, minute: int, epoch: int) -> float:

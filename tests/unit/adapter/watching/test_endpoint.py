@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 
 import aiohttp
+import msgspec
 import pytest
 from aiohttp import web
 from prometheus_client import REGISTRY
@@ -18,10 +19,12 @@ from tests.unit.adapter.watching.test_rounds import FakeAnswers, document, reque
 from wire.api.metric_stream import (
     PATH,
     PATHS_MAX,
+    StreamedResponse,
     StreamRequest,
     WatchedPath,
     decode_update,
     encode,
+    goes_on,
 )
 from wire.api.status import Unavailable, failure, forbidden, not_found, unauthorized
 from wire.process.byte_budget import ByteBudget
@@ -45,6 +48,8 @@ class Access:
         self.refusal = None
         self.is_away = False
         self.forbidden = set()
+        self.slow = {}
+        """The resources whose reviews continue only when the event is set."""
         self.checked = []
 
     async def admit(self, _):
@@ -58,6 +63,8 @@ class Access:
         self.checked.append((user.name, attributes.verb, attributes.namespace, attributes.resource))
         if self.is_away:
             raise Unavailable("no connection to kube-apiserver")
+        if attributes.resource in self.slow:
+            await self.slow[attributes.resource].wait()
         if attributes.resource in self.forbidden:
             raise forbidden(f"{attributes.resource} is forbidden")
 
@@ -82,6 +89,7 @@ class Adapter:
             self.access.admit,
             self.access,
             send_seconds=0.5,
+            review_seconds=0.01,
             sleep=self.sleep,
             monotonic=lambda: self.seconds,
         )
@@ -197,6 +205,25 @@ async def test_a_permission_that_cannot_be_reviewed_is_a_failure_until_it_can_be
         adapter.access.is_away = False
         await client.round(watched=0)
         _, found = await client.round(watched=1)
+        assert found[1][0] == 200
+
+
+async def test_a_review_that_hangs_delays_no_other_path(adapter):
+    other = f"{QUEUE}_2"
+    async with adapter.client() as client:
+        await client.send(_1=QUEUE, _2=other)
+        await client.round(watched=2)
+        ends = adapter.access.slow["queue"] = asyncio.Event()
+        adapter.answers.responses["queue_2"] = document("2")
+        adapter.seconds += endpoint.RECHECK_SECONDS
+        _, found = await client.round(watched=2)
+        assert {number: code for number, (code, _) in found.items()} == {1: 429, 2: 200}
+        assert b'"value":"2"' in found[2][1]
+        response = StreamedResponse(1, 429, msgspec.Raw(found[1][1]))
+        assert goes_on(response), "the client continues to watch it, and sends a GET meanwhile"
+        ends.set()
+        await client.round(watched=1)
+        _, found = await client.round(watched=2)
         assert found[1][0] == 200
 
 

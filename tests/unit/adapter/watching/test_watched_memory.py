@@ -32,7 +32,13 @@ class Adapter:
         self.budget = ByteBudget(400 * MIB)
         self.rounds = Rounds(self.answer, budget=self.budget, own_queries_max=own_queries_max)
         self.stream = _Stream(
-            None, self.rounds, self.paths.of_url, User(name="scaler"), self, lambda: self.seconds
+            None,
+            self.rounds,
+            self.paths.of_url,
+            User(name="scaler"),
+            self,
+            1.0,
+            lambda: self.seconds,
         )
         self.query_length, self.labels = query_length, labels
         self.built, self.is_forbidden = 0, False
