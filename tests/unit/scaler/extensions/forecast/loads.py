@@ -53,9 +53,19 @@ def learned(
     lead: int = 5,
     per_replica: float = 10.0,
     budget: float = BUDGET,
+    zone: ZoneInfo | None = None,
+    after: Forecast | None = None,
 ) -> Forecast:
     """A forecast that has seen these minutes; the replicas are always those that the load needs."""
-    found = states(shape, minutes, lead=lead, per_replica=per_replica, budget=budget)
+    found = states(
+        shape,
+        minutes,
+        lead=lead,
+        per_replica=per_replica,
+        budget=budget,
+        zone=zone,
+        after=after,
+    )
     return deque(found, maxlen=1)[0]
 
 

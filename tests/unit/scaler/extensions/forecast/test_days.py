@@ -1,13 +1,12 @@
 """The same time of earlier days, by a wall clock."""
 
-from collections import deque
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from scaler.extensions.forecast.days import IN_UTC, day_lags
-from tests.unit.scaler.extensions.forecast.loads import DAY, START, states
+from tests.unit.scaler.extensions.forecast.loads import DAY, START, learned
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -40,5 +39,5 @@ def offices(minute):
 def test_the_morning_after_the_clocks_change_is_met_with_a_time_zone(change, zone, is_ready):
     """Two minutes before it. In UTC, it was an hour earlier or later on the days before."""
     last = minute_of(f"{change}T07:58") - START
-    forecast = deque(states(offices, range(last - 6 * DAY, last + 1), zone=zone), maxlen=1)[0]
+    forecast = learned(offices, range(last - 4 * DAY, last + 1), zone=zone)
     assert (forecast.bound > 400.0) is is_ready

@@ -48,7 +48,7 @@ def test_eight_days_are_about_10_kilobytes(state):
 
 def test_a_digest_has_only_as_many_minutes_as_every_build_reads(state):
     """The hour beyond eight days is for the examples of the day before."""
-    longer = learned(opening_hours, range(LAST + DAY))
+    longer = learned(opening_hours, range(LAST + 1, LAST + DAY), after=state)
     assert len(longer.levels) == KEPT_MINUTES
     assert len(restored(digest_of(longer), START + LAST + DAY).levels) <= 8 * DAY + 5
 
