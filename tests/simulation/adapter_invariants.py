@@ -17,7 +17,6 @@ from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Queried, Served
 from tests.simulation.metrics_apis import EXTERNAL
 from tests.simulation.rights import EVERYWHERE
-from tests.simulation.write_oracle import INVARIANTS
 
 # Streamed values are sent when all of a round are there, which may wait for another query, and rounds begin a second apart.
 ROUND_SECONDS = 1.0
@@ -225,6 +224,3 @@ def _may_read(run: Run, served: Served) -> bool:
 
 def _violation(invariant: str, served: Served, what: str) -> Violation:
     return Violation(invariant=invariant, at=served.at, what=what)
-
-
-INVARIANTS += [values_are_true, values_are_fresh, rights_are_respected, queries_are_shared]

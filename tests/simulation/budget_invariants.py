@@ -7,7 +7,7 @@ from scaler.cluster.events.correlation import SPAM
 from scaler.cluster.shards.assignment import SHARDS
 from tests.simulation.faults import METRIC_SOURCES
 from tests.simulation.fields import Fields
-from tests.simulation.invariants import INVARIANTS, Run, Violation
+from tests.simulation.invariants import Run, Violation
 from tests.simulation.scenario import AutoscalerPlan
 from wire.kube.client import BUSY_RETRIES_MAX
 
@@ -126,6 +126,3 @@ def _lease_log_lines(run: Run) -> float:
 def _reported(plan: AutoscalerPlan) -> int:
     """How often a condition of a field may change, or the proposal of a dry run."""
     return 0 if plan.fields == NO_FIELDS else 4 * len(plan.load.times)
-
-
-INVARIANTS.append(within_budgets)

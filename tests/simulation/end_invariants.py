@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from tests.simulation.api_server import proposal
 from tests.simulation.creations import left_at_zero_since
-from tests.simulation.history_invariants import INVARIANTS, limit_of, window_of
+from tests.simulation.history_invariants import limit_of, window_of
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.metrics_apis import CANDIDATE_RATIO, RESOURCE, UNITS_PER_REPLICA
 from tests.simulation.recommendations import TOLERANCE
@@ -89,6 +89,3 @@ def _is_settled(load: float, replicas: int, low: int, high: int) -> bool:
         return True
     in_tolerance = replicas and abs(load / (UNITS_PER_REPLICA * replicas) - 1) <= TOLERANCE + 0.02
     return bool(in_tolerance) and low <= replicas <= high
-
-
-INVARIANTS.append(where_undisturbed)

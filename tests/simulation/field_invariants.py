@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from tests.simulation.api_server import proposal
 from tests.simulation.creations import created
-from tests.simulation.end_invariants import INVARIANTS
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import Run, Violation, is_awaited
 from tests.simulation.journal import Measurement, ScaleWritten
@@ -223,9 +222,3 @@ def _writes(run: Run) -> Iterator[tuple[ScaleWritten, AutoscalerPlan]]:
 def _violation(invariant: str, written: ScaleWritten, why: str) -> Violation:
     what = f"{written.process} set {written.target} from {written.before} to {written.after}, which {why}"
     return Violation(invariant=invariant, at=written.at, what=what)
-
-
-INVARIANTS += [
-    dry_run, suspended, zero_after_cooldown, zero_without_load, held_in_rollout,
-    forecast_only_adds, forecast_acts_only_with_mode_and_trust, candidate_stays_aborted,
-]  # fmt: skip

@@ -17,7 +17,6 @@ from tests.simulation.creations import created, known_by, remembered_changes
 from tests.simulation.faults import Fault
 from tests.simulation.invariants import Run, Violation, is_awaited
 from tests.simulation.journal import Measurement, ScaleWritten
-from tests.simulation.liveness_invariants import INVARIANTS
 from tests.simulation.lost_memories import lost_memories
 from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.objects import rules_document
@@ -360,6 +359,3 @@ def limit_of(
         counted.append(Changed(each.at + late, change))
     remembered = Remembered(changed=counted)
     return limit(current, rules_document(rules), remembered, written.at, up=up)
-
-
-INVARIANTS += [stabilized, no_budget_twice]

@@ -5,7 +5,7 @@ the time that news needs to reach it, and what was measured a moment before a pr
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -359,8 +359,3 @@ def no_tracebacks(run: Run) -> Iterator[Violation]:
     """What goes wrong outside never ends a process or a reconcile by an exception."""
     for crash in dict.fromkeys(run.journal.crashes):
         yield Violation(invariant="no tracebacks", at=0.0, what=crash)
-
-
-INVARIANTS: list[Callable[[Run], Iterator[Violation]]] = [
-    within_bounds, one_writer, one_autoscaler, on_good_values, no_tracebacks,
-]  # fmt: skip

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from tests.simulation.budget_invariants import INVARIANTS
 from tests.simulation.creations import left_at_zero_since
 from tests.simulation.faults import FIRST_FAULT_SECONDS, METRIC_SOURCES, Fault
 from tests.simulation.invariants import (
@@ -116,6 +115,3 @@ def _recovery_seconds(run: Run, plan: AutoscalerPlan, fault: Fault) -> float:
     elif fault.how == "hang" and fault.kind in METRIC_SOURCES:
         joined_seconds = JOINED_SECONDS
     return deadline_seconds(run, plan) + joined_seconds
-
-
-INVARIANTS.append(reconciled_in_every_period)

@@ -13,7 +13,6 @@ from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import MemoryRead, MemoryStored, TargetRequest, Warned
 from tests.simulation.scenario import AutoscalerPlan
-from tests.simulation.shard_invariants import INVARIANTS
 
 # autoscaling/v2: HorizontalPodAutoscalerStatus.
 UPSTREAM_STATUS = {
@@ -223,8 +222,3 @@ def _is_report(warned: Warned, start: Start) -> bool:
         and warned.at <= start.first.at
         and ("cannot be decoded" in warned.text or "are not stored" in warned.text)
     )
-
-
-INVARIANTS += [
-    only_status_written, memory_within_limit, memory_kept, loss_reported, as_after_a_restart, memory_stored,
-]  # fmt: skip

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from tests.simulation.invariants import RECOVERY_SECONDS, Run, Violation
 from tests.simulation.journal import Bounds
-from tests.simulation.memory_invariants import INVARIANTS
 from tests.simulation.scenario import AutoscalerPlan
 
 # By then a scaler reconciles every autoscaler that was created at the beginning.
@@ -63,6 +62,3 @@ def _is_disturbed(run: Run, at: float) -> bool:
         for each in run.faults
         if each.kind not in HARMLESS
     )
-
-
-INVARIANTS.append(schedule_applied)

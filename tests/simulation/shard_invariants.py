@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tests.simulation.field_invariants import INVARIANTS
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Disturbed, Measurement, ScaleWritten, TargetRequest
 from tests.simulation.liveness_invariants import suspended
@@ -118,6 +117,3 @@ def _exists(run: Run, plan: AutoscalerPlan, disturbed: Disturbed, until: float) 
         run.bounds_of(plan.key, disturbed.at, disturbed.at)
         and run.bounds_of(plan.key, until, until)
     )
-
-
-INVARIANTS += [taken_over, written_once]

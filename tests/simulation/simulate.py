@@ -10,11 +10,11 @@ import msgspec
 
 from tests.simulation import faults as fault_lists
 from tests.simulation import scenario as scenarios
+from tests.simulation.every_invariant import INVARIANTS
 from tests.simulation.faults import Fault
 from tests.simulation.invariants import Run, Violation
 from tests.simulation.journal import Journal
 from tests.simulation.scenario import Scenario
-from tests.simulation.stream_invariants import INVARIANTS
 from tests.simulation.tampering import Tamper
 from tests.simulation.timeline import Spinning
 from tests.simulation.world import World

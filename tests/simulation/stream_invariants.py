@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tests.simulation.adapter_invariants import INVARIANTS
 from tests.simulation.api_server import proposal
 from tests.simulation.fields import Fields
 from tests.simulation.invariants import RECOVERY_SECONDS, Run, Violation
@@ -90,6 +89,3 @@ def _is_disturbed(run: Run, at: float) -> bool:
         for each in run.faults
         if each.kind not in HARMLESS
     )
-
-
-INVARIANTS.append(streams_are_acted_on)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.simulation.every_invariant import INVARIANTS
 from tests.simulation.plants import (
     EVERY,
     SEEDS,
@@ -14,7 +15,6 @@ from tests.simulation.plants import (
     setting,
     trial,
 )
-from tests.simulation.stream_invariants import INVARIANTS
 from tests.simulation.tampering import Tamper
 
 # `python -m tests.simulation.plants` runs all of the recorded seeds. Here it is one with few reconciles.

@@ -19,7 +19,6 @@ from tests.simulation.invariants import BACKOFF_SECONDS, Run, Violation
 from tests.simulation.journal import Bounds, ScaleWritten, TargetVersion
 from tests.simulation.reconciles import Reconcile, reconciles_of, wanted
 from tests.simulation.scenario import AutoscalerPlan
-from tests.simulation.schedule_invariants import INVARIANTS
 
 # A write follows a reconcile within this time: it may be repeated, and kube-apiserver may be slow.
 WRITE_SECONDS = 3.0
@@ -339,6 +338,3 @@ def _versions_around(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> li
             if reconcile.at < each.at <= reconcile.until + WRITE_SECONDS
         ),
     ]
-
-
-INVARIANTS += [explained, acted_on]
