@@ -13,10 +13,15 @@ from tests.simulation.scenario import AutoscalerPlan
 
 # How many of the last periods may be part of one swing.
 SWING_PERIODS = 12
+# A forecast expects at most so much of the highest load that there has been (docs/forecast-rules.md).
+EXPECTED_RATIO = 1.1
 
 
 def where_undisturbed(run: Run) -> Iterator[Violation]:
-    """At the end the replicas are what the load asks for, as in a run without faults; none is stuck at zero."""
+    """At the end the replicas are what the load asks for, as in a run without faults; none is stuck at zero.
+
+    A forecast may still expect more of a load that has risen a few minutes ago.
+    """
     for plan in run.scenario.autoscalers:
         bounds = run.bounds_of(plan.key, run.scenario.end, run.scenario.end)
         found = _last_replicas(run, plan)
@@ -34,6 +39,9 @@ def where_undisturbed(run: Run) -> Iterator[Violation]:
             is_settled = _is_between(load, found[-1], low, high)
         else:
             is_settled = any(_is_settled(load, each, low, high) for each in found)
+        if plan.fields.forecast == "Add":
+            most = min(proposal(EXPECTED_RATIO * max(plan.load.values)), high)
+            is_settled |= wanted <= found[-1] <= most
         if not is_settled:
             yield Violation(
                 invariant="where undisturbed", at=run.scenario.end,

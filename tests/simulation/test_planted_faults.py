@@ -9,13 +9,14 @@ from tests.simulation.plants import (
     EVERY,
     SEEDS,
     Rate,
+    control,
     recorded,
     run_of_turn,
     seeds_left,
     setting,
     trial,
 )
-from tests.simulation.tampering import Tamper
+from tests.simulation.tampering import RemovesReplicas, Tamper
 
 # `python -m tests.simulation.plants` runs all of the recorded seeds. Here it is one with few reconciles.
 SAMPLE = 1
@@ -37,6 +38,11 @@ def test_a_planted_fault_is_found_where_it_was_found_before_and_only_if_it_is_pl
 @pytest.mark.parametrize("plant", EVERY, ids=lambda plant: plant.__name__)
 def test_a_planted_fault_is_found_at_all(plant: Callable[[], Tamper]) -> None:
     assert len(recorded()[plant.__name__].found) >= 1
+
+
+def test_replicas_that_a_forecast_still_expects_to_need_at_the_end_are_no_violation() -> None:
+    """The load has risen from zero nine minutes before."""
+    assert control(*setting(165, RemovesReplicas())) == ()
 
 
 def test_every_invariant_has_a_planted_fault() -> None:
