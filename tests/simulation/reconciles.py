@@ -87,11 +87,17 @@ def _process(requested: TargetRequest) -> str:
 def _together(
     run: Run, plan: AutoscalerPlan, requests: Sequence[TargetRequest], measured: Measured
 ) -> Iterator[list[Attempts]]:
-    """A reconcile requests each metric once, or again if it has got no answer."""
+    """A reconcile requests each metric once, in the order of the spec, or again if it has got no answer."""
     found: dict[str, list[TargetRequest]] = {}
     for each in requests:
         before = found.get(each.group)
-        if before is not None and not _is_repeated(run, plan, before, each, measured):
+        if before is None:
+            begins = any(
+                plan.groups.index(each.group) < plan.groups.index(group) for group in found
+            )
+        else:
+            begins = not _is_repeated(run, plan, before, each, measured)
+        if begins:
             yield list(found.values())
             found = {}
         found.setdefault(each.group, []).append(each)
@@ -107,7 +113,8 @@ def _is_repeated(
     """
     before = attempts[-1]
     answer = measured.get(_request_key(before))
-    if answer is not None and answer.document is not None:
+    # A server may answer later, on a connection that has ended.
+    if answer is not None and answer.document is not None and answer.at <= then.at:
         return False
     if then.at > attempts[0].at + deadline_seconds(run, plan) + DEADLINE_ERROR_SECONDS:
         return False

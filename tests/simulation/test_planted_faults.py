@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.simulation.added_tampering import AddsOneReplicaBesideRestores
 from tests.simulation.every_invariant import INVARIANTS
 from tests.simulation.plants import (
     EVERY,
@@ -40,9 +41,21 @@ def test_a_planted_fault_is_found_at_all(plant: Callable[[], Tamper]) -> None:
     assert len(recorded()[plant.__name__].found) >= 1
 
 
-def test_replicas_that_a_forecast_still_expects_to_need_at_the_end_are_no_violation() -> None:
-    """The load has risen from zero nine minutes before."""
-    assert control(*setting(165, RemovesReplicas())) == ()
+@pytest.mark.parametrize(
+    ("seed", "plant"),
+    [
+        pytest.param(165, RemovesReplicas, id="a forecast still expects more of a risen load"),
+        pytest.param(
+            135,
+            AddsOneReplicaBesideRestores,
+            id="a request is repeated, and the first one is answered nevertheless",
+        ),
+    ],
+)
+def test_what_is_right_without_a_planted_fault_is_no_violation(
+    seed: int, plant: Callable[[], Tamper]
+) -> None:
+    assert control(*setting(seed, plant())) == ()
 
 
 def test_every_invariant_has_a_planted_fault() -> None:
