@@ -52,7 +52,7 @@ def test_a_planted_fault_is_found_at_all(plant: Callable[[], Tamper]) -> None:
         ),
     ],
 )
-def test_what_is_right_without_a_planted_fault_is_no_violation(
+def test_nothing_is_violated_without_a_planted_fault_where_a_judge_was_wrong(
     seed: int, plant: Callable[[], Tamper]
 ) -> None:
     assert control(*setting(seed, plant())) == ()
