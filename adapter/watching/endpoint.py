@@ -41,7 +41,7 @@ from wire.serving.request_path import split_url
 STREAMS_MAX: Final = 64
 RECHECK_SECONDS: Final = 5.0
 """How often the permission for a path is checked again. A decision of kube-apiserver is reused for its TTL, as for GETs."""
-REVIEW_SECONDS: Final = 1.0
+REVIEW_WAIT_SECONDS: Final = 1.0
 """How long the paths of a stream wait for the review of one of them. A client sends a GET for that one: the review continues, and both use
 its result."""
 REVIEWS_MAX: Final = 64
@@ -73,18 +73,18 @@ class MetricStreams:
         authorizer: Authorizer,
         *,
         send_seconds: float = SEND_SECONDS,
-        review_seconds: float = REVIEW_SECONDS,
+        review_wait_seconds: float = REVIEW_WAIT_SECONDS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`admit`: as the server has admitted each stream. `send_seconds`: how long a client may take to read what was sent after a round.
 
-        `review_seconds`: how long a stream waits for a review.
+        `review_wait_seconds`: how long a stream waits for a review.
         """
         self._rounds = rounds
         self._read = read
         self._send_seconds = send_seconds
-        self._review_seconds = review_seconds
+        self._review_wait_seconds = review_wait_seconds
         self._sleep = sleep
         self._admit = admit
         self._authorizer = authorizer
@@ -118,7 +118,7 @@ class MetricStreams:
             self._read,
             request[USER],
             self._authorizer,
-            self._review_seconds,
+            self._review_wait_seconds,
             self._monotonic,
         )
         self._open.add(socket)
@@ -207,7 +207,7 @@ class _Stream:
         read: Read,
         user: User,
         authorizer: Authorizer,
-        review_seconds: float,
+        review_wait_seconds: float,
         monotonic: Callable[[], float],
     ) -> None:
         self._socket = socket
@@ -215,7 +215,7 @@ class _Stream:
         self._read = read
         self._user = user
         self._authorizer = authorizer
-        self._review_seconds = review_seconds
+        self._review_wait_seconds = review_wait_seconds
         self._monotonic = monotonic
         self._paths: dict[int, _Path] = {}
         self._invalid: dict[int, StreamedResponse] = {}
@@ -353,14 +353,14 @@ class _Stream:
         refused: StatusError | None = None
         is_reviewed = True
         try:
-            async with asyncio.timeout(self._review_seconds):
+            async with asyncio.timeout(self._review_wait_seconds):
                 await self._authorizer.authorize(self._user, path.attributes)
             if path.watched is None and self._paths.get(number) is path:
                 path.watched = self._rounds.watch(path.request)
                 # The equal one that is evaluated: it stays as long as one of its paths, which count it.
                 path.request = path.watched.known.request
         except TimeoutError:
-            why = f"the review of this permission takes more than {self._review_seconds:g} s: send a GET"
+            why = f"the review of this permission takes more than {self._review_wait_seconds:g} s: send a GET"
             refused, is_reviewed = send_a_get(why, is_temporary=True), False
         except StatusError as error:
             refused = error

@@ -89,7 +89,7 @@ class Adapter:
             self.access.admit,
             self.access,
             send_seconds=0.5,
-            review_seconds=0.01,
+            review_wait_seconds=0.01,
             sleep=self.sleep,
             monotonic=lambda: self.seconds,
         )

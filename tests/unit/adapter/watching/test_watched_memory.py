@@ -8,7 +8,7 @@ from adapter.answer import ActiveConfiguration, MetricPaths
 from adapter.caches import MIB
 from adapter.config import parse as parse_configuration
 from adapter.model import Offer
-from adapter.watching.endpoint import _Stream
+from adapter.watching.endpoint import REVIEW_WAIT_SECONDS, _Stream
 from adapter.watching.rounds import Rounds
 from tests.fakes.adapter import FakeCatalog
 from tests.traced_memory import traced_memory
@@ -37,7 +37,7 @@ class Adapter:
             self.paths.of_url,
             User(name="scaler"),
             self,
-            1.0,
+            REVIEW_WAIT_SECONDS,
             lambda: self.seconds,
         )
         self.query_length, self.labels = query_length, labels
