@@ -21,12 +21,12 @@ from tests.simulation.field_invariants import (
     zero_after_cooldown,
     zero_without_load,
 )
+from tests.simulation.good_values import on_good_values
 from tests.simulation.history_invariants import no_budget_twice, stabilized
 from tests.simulation.invariants import (
     Run,
     Violation,
     no_tracebacks,
-    on_good_values,
     one_autoscaler,
     one_writer,
     within_bounds,

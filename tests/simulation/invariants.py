@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from scaler.cluster.rescale import AGE_SECONDS_MIN
 from tests.simulation.faults import Fault
 from tests.simulation.journal import (
     Bounds,
@@ -314,45 +313,6 @@ def one_autoscaler(run: Run) -> Iterator[Violation]:
                 invariant="one autoscaler", at=written.at,
                 what=f"{written.process} set {written.target} to {written.after}, which two autoscalers name",
             )  # fmt: skip
-
-
-def on_good_values(run: Run) -> Iterator[Violation]:
-    """Never a scale on a value that was missing, malformed or older than a period; nothing shrinks on half of them."""
-    oldest = max(run.scenario.period, AGE_SECONDS_MIN) + 1.0
-    for written in run.journal.scales:
-        if run.is_forced(written):
-            continue
-        plan = run.plan_of(written.target)
-        values = {}
-        for each in run.journal.measurements:
-            if each.at > written.sent_at:
-                break
-            if (
-                each.process == written.process
-                and each.target == written.target
-                and each.at > written.sent_at - oldest
-                and is_awaited(run, plan, each)
-                and not _is_for_next_reconcile(run, each, written)
-            ):
-                values[each.group] = each.value
-        groups = plan.groups
-        good = [
-            group
-            for group in groups
-            if values.get(group) is not None or run.falls_back(written, group)
-        ]
-        shrinks = written.after < written.read.replicas
-        if not good or (shrinks and len(good) < len(groups)):
-            yield Violation(
-                invariant="on good values", at=written.at,
-                what=f"{written.process} set {written.target} from {written.before} to {written.after} on {values}",
-            )  # fmt: skip
-
-
-def _is_for_next_reconcile(run: Run, measured: Measurement, written: ScaleWritten) -> bool:
-    """Whether a failure may have been streamed after the reconcile had read the value, while it waited for other metrics."""
-    started_at = written.sent_at - deadline_seconds(run, run.plan_of(written.target))
-    return measured.is_streamed and measured.value is None and measured.at > started_at
 
 
 def no_tracebacks(run: Run) -> Iterator[Violation]:

@@ -6,39 +6,32 @@ process may have seen one state or another one, each of them counts.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import msgspec
 
 from tests.hpa_model import metrics
 from tests.hpa_model.metrics import Rules, Target
+from tests.simulation.attempts import (
+    DEADLINE_ERROR_SECONDS,
+    MOMENT_SECONDS,
+    Attempts,
+    Measured,
+    attempts_by_process,
+    measured_of,
+    request_key,
+)
 from tests.simulation.cluster import Document
 from tests.simulation.invariants import Run, deadline_seconds
-from tests.simulation.journal import Measurement, PodList, TargetRequest, TargetVersion
+from tests.simulation.journal import Measurement, PodList, TargetVersion
 from tests.simulation.metrics_apis import RESOURCE, metric_spec
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan
 
 RULES = Rules()
-# From an answer to the decision.
-MOMENT_SECONDS = 0.1
-# A request whose connection was closed is sent again within this time.
-REPEATED_SECONDS = 1.0
-# A server that is busy (429, Retry-After) is waited for so often, and so long at most each time.
-BUSY_PAUSES, BUSY_PAUSE_SECONDS = 3, 3.0
-# Part of the deadline of a metric, after which a direct request without a response is repeated through kube-apiserver.
-DIRECT_DEADLINES = 0.5
-# Around the deadline of a metric it is open whether an answer still counts.
-DEADLINE_ERROR_SECONDS = 0.2
 
 # Two invariants ask for the same reconciles of one run, a third one for those before a write.
 _WANTED_MAX = 16_384
-
-Attempts = Sequence[TargetRequest]
-"""The requests of a reconcile for one metric; the answer to the last one counts, within the deadline from the first one."""
-
-Measured = Mapping[tuple[str, str, float], Measurement]
-"""The answers by process, API group and time of the request."""
 
 Answers = tuple[Document | None, ...]
 """One for each metric of the spec; None: it is invalid."""
@@ -61,93 +54,29 @@ class Reconcile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 def reconciles_of(run: Run, plan: AutoscalerPlan) -> Iterator[Reconcile]:
     """Those of an autoscaler, for each process in their order."""
-    requested = [
-        each
-        for each in run.journal.target_requests
-        if each.target == plan.key and each.group in plan.groups
-    ]
-    measured = {
-        (each.process, each.group, each.sent_at): each
-        for each in run.journal.measurements
-        if each.target == plan.key
-    }
-    for _, requests in itertools.groupby(sorted(requested, key=_process), key=_process):
-        for together in _together(run, plan, list(requests), measured):
+    measured = measured_of(run, plan)
+    for of_process in attempts_by_process(run, plan).values():
+        for together in _together(of_process):
             yield _reconcile(run, plan, together, measured)
 
 
-def _request_key(requested: TargetRequest) -> tuple[str, str, float]:
-    return requested.process, requested.group, requested.at
-
-
-def _process(requested: TargetRequest) -> str:
-    return requested.process
-
-
-def _together(
-    run: Run, plan: AutoscalerPlan, requests: Sequence[TargetRequest], measured: Measured
-) -> Iterator[list[Attempts]]:
-    """A reconcile requests each metric once, in the order of the spec, or again if it has got no answer."""
-    found: dict[str, list[TargetRequest]] = {}
-    for each in requests:
-        before = found.get(each.group)
-        if before is None:
-            begins = any(
-                plan.groups.index(each.group) < plan.groups.index(group) for group in found
-            )
-        else:
-            begins = not _is_repeated(run, plan, before, each, measured)
-        if begins:
+def _together(every: Iterable[Attempts]) -> Iterator[list[Attempts]]:
+    """A reconcile requests each metric once."""
+    found: dict[str, Attempts] = {}
+    for attempts in every:
+        group = attempts[0].group
+        if group in found:
             yield list(found.values())
             found = {}
-        found.setdefault(each.group, []).append(each)
+        found[group] = attempts
     if found:
         yield list(found.values())
-
-
-def _is_repeated(
-    run: Run, plan: AutoscalerPlan, attempts: Attempts, then: TargetRequest, measured: Measured
-) -> bool:
-    """Whether the same reconcile sends a request again: at once if the connection ended, after a pause if the server was busy, or
-    through kube-apiserver if the adapter does not respond.
-    """
-    before = attempts[-1]
-    answer = measured.get(_request_key(before))
-    # A server may answer later, on a connection that has ended.
-    if answer is not None and answer.document is not None and answer.at <= then.at:
-        return False
-    if then.at > attempts[0].at + deadline_seconds(run, plan) + DEADLINE_ERROR_SECONDS:
-        return False
-    is_forwarded = before.is_direct and not then.is_direct
-    wait_seconds = DIRECT_DEADLINES * deadline_seconds(run, plan) if is_forwarded else 0.0
-    if len(attempts) <= BUSY_PAUSES:
-        wait_seconds = max(wait_seconds, _busy_seconds(run, before.at))
-    ended_at = [each for each in _connections_ended_at(run) if before.at < each <= then.at]
-    last_at = max([before.at + wait_seconds, *ended_at])
-    return then.at <= last_at + REPEATED_SECONDS
-
-
-def _busy_seconds(run: Run, at: float) -> float:
-    """How long a server that was busy then is waited for until the next attempt."""
-    pauses = [
-        min(each.amount, BUSY_PAUSE_SECONDS)
-        for each in run.faults
-        if each.how == "throttled" and each.at <= at + MOMENT_SECONDS and at <= each.at + each.seconds + MOMENT_SECONDS
-    ]  # fmt: skip
-    return max(pauses, default=0.0)
-
-
-def _connections_ended_at(run: Run) -> Iterator[float]:
-    """When another API server, or another state of it, was reached."""
-    for each in run.faults:
-        if each.kind in ("balancer", "restore"):
-            yield from (each.at, each.at + each.seconds)
 
 
 def _reconcile(
     run: Run, plan: AutoscalerPlan, attempts: Sequence[Attempts], measured: Measured
 ) -> Reconcile:
-    answered = {each[0].group: measured.get(_request_key(each[-1])) for each in attempts}
+    answered = {each[0].group: measured.get(request_key(each[-1])) for each in attempts}
     first = {each[0].group: each[0].at for each in attempts}
     possible = [
         _possible(run, plan, answered.get(group), first.get(group, 0.0)) for group in plan.groups

@@ -19,7 +19,13 @@ from benchmarks.compressed_day.outcome import (
     outcome_of,
     table,
 )
-from benchmarks.compressed_day.played_load import Timetable, played, synthetic_trace
+from benchmarks.compressed_day.played_load import (
+    LEARNED_DAYS,
+    PlayedLoad,
+    Timetable,
+    played,
+    synthetic_trace,
+)
 from scaler.extensions.forecast.digest import restored
 
 TIMETABLE = Timetable(begins=7, normal=2, shifted=1, returned=1)
@@ -71,8 +77,18 @@ def test_a_trace_that_is_too_short_is_refused():
         played(synthetic_trace("daily"), Timetable(begins=0, normal=72, shifted=12, returned=12))
 
 
+def four_days_before(load: PlayedLoad) -> PlayedLoad:
+    """Without the earlier ones, which take their time and change nothing here."""
+    cut = (LEARNED_DAYS - 4) * 1440
+    start = load.trace.start_unix_seconds + cut * 60
+    trace = msgspec.structs.replace(
+        load.trace, start_unix_seconds=start, loads=load.trace.loads[cut:]
+    )
+    return msgspec.structs.replace(load, trace=trace)
+
+
 def test_the_forecast_may_act_after_the_learned_days():
-    load = played(synthetic_trace("daily"), TIMETABLE)
+    load = four_days_before(played(synthetic_trace("daily"), TIMETABLE))
     learned = learned_days(load, start_up_seconds=180)
     state = restored(learned.digest, round(load.begins) // 60)
     assert state is not None

@@ -62,8 +62,8 @@ def test_another_metric_has_its_own_values():
 
 @pytest.fixture(scope="module")
 def days():
-    """Four days and a morning."""
-    return [daily(minute) for minute in range(4 * DAY + 600)]
+    """Three days, after which a forecast may act, and a morning."""
+    return [daily(minute) for minute in range(3 * DAY + 600)]
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +72,10 @@ def with_forecast(days):
 
 
 def test_a_forecast_is_ahead_of_a_jump_at_the_same_time_of_each_day():
-    days = [200.0 if 480 <= minute % DAY < 900 else 100.0 for minute in range(4 * DAY + 600)]
+    days = [200.0 if 480 <= minute % DAY < 900 else 100.0 for minute in range(3 * DAY + 600)]
     without = steps(spec(LOAD), *days)
     with_forecast = steps(replaced(spec(LOAD), forecast=FORECAST), *days)
-    morning = slice(4 * DAY + 300, 4 * DAY + 600)
+    morning = slice(3 * DAY + 300, 3 * DAY + 600)
     # 10 per replica is the target.
     late = [
         sum(each.ready * 10 * SHORTAGE_FROM < each.load for each in of[morning])
@@ -87,7 +87,7 @@ def test_a_forecast_is_ahead_of_a_jump_at_the_same_time_of_each_day():
 
 def test_a_forecast_is_ahead_of_a_batch_before_which_there_is_no_load_at_all():
     """As far as the default rates of scaling up allow: 4 pods in a minute, or as many as there are."""
-    days = [200.0 if 480 <= minute % DAY < 900 else 0.0 for minute in range(4 * DAY + 481)]
+    days = [200.0 if 480 <= minute % DAY < 900 else 0.0 for minute in range(3 * DAY + 481)]
     without = steps(spec(LOAD), *days)
     with_forecast = steps(replaced(spec(LOAD), forecast=FORECAST), *days)
     assert [of[-1].ready for of in (without, with_forecast)] == [1, 17]
@@ -95,7 +95,7 @@ def test_a_forecast_is_ahead_of_a_batch_before_which_there_is_no_load_at_all():
 
 def test_a_forecast_adds_less_to_a_ramp_that_is_followed_within_the_tolerance(days, with_forecast):
     without = steps(spec(LOAD), *days)
-    morning = slice(4 * DAY + 300, 4 * DAY + 600)
+    morning = slice(3 * DAY + 300, 3 * DAY + 600)
     requested = [sum(each.requested for each in of[morning]) for of in (without, with_forecast)]
     assert requested[0] <= requested[1] < 1.1 * requested[0]
 
@@ -108,7 +108,7 @@ def test_a_forecast_acts_only_after_three_days(with_forecast):
 
 def test_the_decisions_do_not_depend_on_the_future(days, with_forecast):
     """Also not on the present minute, which the scaler sees one minute late."""
-    now = 4 * DAY + 400
+    now = 3 * DAY + 400
     corrupted = [*days[:now], *(each * 3 + 70 for each in days[now:])]
     found = steps(replaced(spec(LOAD), forecast=FORECAST), *corrupted)
     same = [

@@ -12,7 +12,7 @@ from tests.unit.scaler.extensions.forecast.loads import DAY, each_hour, learned,
 FIRST = 3 * DAY + 30
 BUDGETS = [1.0, 3.0, 10.0, 30.0]
 # Whether an hour has its batch, from the fourth day on.
-hours = st.lists(st.booleans(), min_size=8, max_size=36)
+hours = st.lists(st.booleans(), min_size=8, max_size=28)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_a_day_of_ordinary_peaks_earns_its_whole_budget():
 
 
 @given(is_usual=hours, budget=st.sampled_from(BUDGETS))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_what_is_added_is_within_the_budget_of_24_hours(after_three_days, is_usual, budget):
     """Also if none of the replicas whose outcome is not known yet will be needed."""
     for spent in spent_by_minute(after_three_days, is_usual, budget):
