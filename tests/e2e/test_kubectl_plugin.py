@@ -198,8 +198,14 @@ def test_no_credentials_are_sent_to_a_scaler_with_another_certificate(loadline, 
 
     until(is_refused, what="the refusal of another certificate", deadline_seconds=60)
     assert "stays at 4" in loadline(*why, "--insecure-skip-tls-verify").splitlines()[0]
-    # The scaler publishes its own again within a minute.
-    until(lambda: "stays at 4" in loadline(*why), what="the certificate", deadline_seconds=90)
+    path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/s-loadline-scaler-serving-certificates"
+
+    def is_published() -> bool:
+        """The scaler publishes its own again within a minute."""
+        return installed.get(path)["data"]["ca.crt"] != other
+
+    until(is_published, what="the certificate", deadline_seconds=90)
+    assert "stays at 4" in loadline(*why)
 
 
 def test_no_credentials_are_sent_to_an_adapter_that_kube_apiserver_does_not_verify(
@@ -326,7 +332,12 @@ def test_each_refusal_names_the_right_that_is_missing(on_call, installed):
 
     rules = [{"nonResourceURLs": ["/debug/decisions/*"], "verbs": ["get"]}]
     _grant(installed, "on-call-decisions", rules)
-    until(lambda: "shop/web stays at 4 replicas." in on_call(*why, code=0), what="the decision")
+    # The scaler caches for some seconds that a request was denied.
+    until(
+        lambda: "shop/web stays at 4 replicas." in on_call(*why, code=0),
+        what="the decision",
+        every_seconds=2.0,
+    )
 
 
 def test_the_page_has_the_decision_of_the_running_scaler(loadline, tmp_path):

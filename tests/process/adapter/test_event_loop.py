@@ -31,7 +31,7 @@ from wire.process import event_loop
 from wire.process.background_tasks import BackgroundTasks
 from wire.prometheus.access import FileCredentials
 
-ATTEMPTS = 5
+ATTEMPTS = 3
 SERIES, ROWS = 200_000, 50_000
 RULE = """
 - seriesQuery: '{__name__=~"app_.*",namespace!="",pod!="",rule!="NUMBER"}'

@@ -72,10 +72,10 @@ def with_forecast(days):
 
 
 def test_a_forecast_is_ahead_of_a_jump_at_the_same_time_of_each_day():
-    days = [200.0 if 480 <= minute % DAY < 900 else 100.0 for minute in range(3 * DAY + 600)]
+    days = [200.0 if 480 <= minute % DAY < 900 else 100.0 for minute in range(4 * DAY + 600)]
     without = steps(spec(LOAD), *days)
     with_forecast = steps(replaced(spec(LOAD), forecast=FORECAST), *days)
-    morning = slice(3 * DAY + 300, 3 * DAY + 600)
+    morning = slice(4 * DAY + 300, 4 * DAY + 600)
     # 10 per replica is the target.
     late = [
         sum(each.ready * 10 * SHORTAGE_FROM < each.load for each in of[morning])
@@ -87,7 +87,7 @@ def test_a_forecast_is_ahead_of_a_jump_at_the_same_time_of_each_day():
 
 def test_a_forecast_is_ahead_of_a_batch_before_which_there_is_no_load_at_all():
     """As far as the default rates of scaling up allow: 4 pods in a minute, or as many as there are."""
-    days = [200.0 if 480 <= minute % DAY < 900 else 0.0 for minute in range(3 * DAY + 481)]
+    days = [200.0 if 480 <= minute % DAY < 900 else 0.0 for minute in range(4 * DAY + 481)]
     without = steps(spec(LOAD), *days)
     with_forecast = steps(replaced(spec(LOAD), forecast=FORECAST), *days)
     assert [of[-1].ready for of in (without, with_forecast)] == [1, 17]
