@@ -96,7 +96,7 @@ def start_scaler(cluster: Cluster, tmp_path: Path) -> Iterator[StartScaler]:
         running = start_program(
             "scaler",
             f"--kubeconfig={kubeconfig or cluster.kubeconfig}",
-            "--sync-period=300ms",
+            "--sync-period=500ms",
             *flags,
             log_directory=tmp_path,
             wait=wait,
