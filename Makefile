@@ -27,9 +27,10 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CACHE)/hypothesis
 # time, and 1.8 s without it.
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
-# Modules stay whole, because their tests share clusters. They wait for programs most of the time: three use two processors, and
-# with four, deadlines of 5 s pass.
-REAL_PROCESSES := -n 3 --dist loadfile --no-loadscope-reorder
+# Modules stay whole, because their tests share clusters. They wait for programs most of the time: four of them, and one process
+# that computes, use two processors.
+REAL_PROCESSES := -n 4 --dist loadfile --no-loadscope-reorder
+COMPUTING_PROCESSES ?= 2
 # The control planes collect garbage less often, which saves an eighth of their processor time, and takes more memory. Each of their
 # programs runs on one processor, which saves 7% of the processor time of all: less is spent on looking for work.
 CONTROL_PLANES := GOGC=400 GOMAXPROCS=1
@@ -75,11 +76,10 @@ test: assets  ## Run `check`, conformance vectors, the simulation, real processe
 
 # What needs a processor runs beside what waits for programs most of the time, and gives way to it.
 computing: $(STAMP)
-	@nice -n 15 $(MAKE) --no-print-directory check
-	@nice -n 15 $(MAKE) --no-print-directory simulated
+	@nice -n 15 $(MAKE) --no-print-directory -j1 COMPUTING_PROCESSES=0 lint unit-scaler unit-others site simulated
 
 simulated: $(STAMP)
-	$(BIN)/python -m pytest -q -n 2 --junitxml=out/junit/simulated.xml tests/simulation tests/conformance
+	$(BIN)/python -m pytest -q -n $(COMPUTING_PROCESSES) --junitxml=out/junit/simulated.xml tests/simulation tests/conformance
 
 real: assets
 	$(CONTROL_PLANES) $(BIN)/python -m pytest $(REAL_PROCESSES) --junitxml=out/junit/real.xml tests/process tests/e2e
