@@ -27,10 +27,9 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CACHE)/hypothesis
 # time, and 1.8 s without it.
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
-# Modules stay whole, because their tests share clusters. They wait for programs most of the time: four of them, and one process
-# that computes, use two processors.
+# Modules stay whole, because their tests share clusters. They wait for programs most of the time: with three, a processor was idle
+# after the others had computed.
 REAL_PROCESSES := -n 4 --dist loadfile --no-loadscope-reorder
-COMPUTING_PROCESSES ?= 2
 # The control planes collect garbage less often, which saves an eighth of their processor time, and takes more memory. Each of their
 # programs runs on one processor, which saves 7% of the processor time of all: less is spent on looking for work.
 CONTROL_PLANES := GOGC=400 GOMAXPROCS=1
@@ -76,10 +75,11 @@ test: assets  ## Run `check`, conformance vectors, the simulation, real processe
 
 # What needs a processor runs beside what waits for programs most of the time, and gives way to it.
 computing: $(STAMP)
-	@nice -n 15 $(MAKE) --no-print-directory -j1 COMPUTING_PROCESSES=0 lint unit-scaler unit-others site simulated
+	@nice -n 15 $(MAKE) --no-print-directory check
+	@nice -n 15 $(MAKE) --no-print-directory simulated
 
 simulated: $(STAMP)
-	$(BIN)/python -m pytest -q -n $(COMPUTING_PROCESSES) --junitxml=out/junit/simulated.xml tests/simulation tests/conformance
+	$(BIN)/python -m pytest -q -n 2 --junitxml=out/junit/simulated.xml tests/simulation tests/conformance
 
 real: assets
 	$(CONTROL_PLANES) $(BIN)/python -m pytest $(REAL_PROCESSES) --junitxml=out/junit/real.xml tests/process tests/e2e
@@ -141,7 +141,7 @@ mutants: $(STAMP)  ## Put small mistakes into the code, which tests must find (P
 	$(BIN)/python -m testbed.mutants $(PACKAGES)
 
 check: $(STAMP)  ## Check formatting, lint, strict types, import contracts, unit and style tests, and the documentation site (four minutes on two cores)
-	@$(MAKE) --no-print-directory --output-sync=target -j2 lint unit site
+	@$(MAKE) --no-print-directory --output-sync=target -j2 lint unit-scaler unit-others site
 
 lint: $(STAMP)  ## Check formatting, lint, strict types and import contracts
 	$(BIN)/ruff format --check --quiet $(SOURCES)
