@@ -38,13 +38,14 @@ def measured_of(run: Run, plan: AutoscalerPlan) -> Measured:
     }
 
 
-def attempts_by_process(run: Run, plan: AutoscalerPlan) -> dict[str, list[Attempts]]:
+def attempts_by_process(
+    run: Run, plan: AutoscalerPlan, measured: Measured
+) -> dict[str, list[Attempts]]:
     """Those about the target of an autoscaler, for each process in the order of their first requests."""
     requested: dict[str, list[TargetRequest]] = {}
     for each in run.journal.target_requests:
         if each.target == plan.key and each.group in plan.groups:
             requested.setdefault(each.process, []).append(each)
-    measured = measured_of(run, plan)
     return {
         process: _attempts(run, plan, requested[process], measured) for process in sorted(requested)
     }
@@ -55,9 +56,10 @@ def is_left(run: Run, plan: AutoscalerPlan, answer: Measurement) -> bool:
 
     The earlier reconcile has been cancelled, as when the Lease was lost. Its request ends by itself, as others may share it.
     """
+    by_process = attempts_by_process(run, plan, measured_of(run, plan))
     every = [
         each
-        for each in attempts_by_process(run, plan).get(answer.process, [])
+        for each in by_process.get(answer.process, [])
         if each[0].group == answer.group and each[0].at <= answer.sent_at
     ]
     return any(each.at == answer.sent_at for attempts in every[:-1] for each in attempts)

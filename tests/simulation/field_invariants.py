@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tests.simulation.api_server import proposal
 from tests.simulation.creations import created
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
-from tests.simulation.invariants import Run, Violation, is_awaited
+from tests.simulation.invariants import Run, Violation, awaited_before
 from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.metrics_apis import EXTERNAL
 from tests.simulation.recommendations import recommendation
@@ -46,11 +46,9 @@ def zero_after_cooldown(run: Run) -> Iterator[Violation]:
             continue
         measured = [
             each
-            for each in run.journal.measurements
-            if each.target == plan.key and each.group == EXTERNAL
-            and each.at < written.sent_at and is_awaited(run, plan, each)
-            and each.process == written.process
-        ]  # fmt: skip
+            for each in awaited_before(run, written)
+            if each.group == EXTERNAL and each.at < written.sent_at
+        ]
         problem = _load_before_zero(plan, measured, written.sent_at)
         if problem:
             yield _violation("zero after cooldown", written, problem)
@@ -89,12 +87,7 @@ def zero_without_load(run: Run) -> Iterator[Violation]:
             continue
         if run.falls_back(written, EXTERNAL):
             continue
-        last = [
-            each
-            for each in run.journal.measurements
-            if each.target == plan.key and each.process == written.process
-            and each.at <= written.sent_at and is_awaited(run, plan, each)
-        ]  # fmt: skip
+        last = [*awaited_before(run, written)]
         if last and last[-1].value is not None and last[-1].value <= (fields.activation or 0):
             what = f"has a load of {last[-1].value:g} only"
             yield _violation("zero without load", written, what)
@@ -198,16 +191,7 @@ def _wanted(run: Run, written: ScaleWritten, plan: AutoscalerPlan) -> int | None
     """What the last load that the process has read wants, within the bounds; None if that was unknown."""
     if not plan.follows_a_queue:
         return None
-    last: Measurement | None = None
-    for each in run.journal.measurements:
-        if each.at > written.sent_at:
-            break
-        if (
-            each.target == plan.key
-            and each.process == written.process
-            and is_awaited(run, plan, each)
-        ):
-            last = each
+    last = next(reversed([*awaited_before(run, written)]), None)
     if last is None or last.value is None or last.at < written.sent_at - run.period_of(plan):
         return None
     bounds = run.bounds_known(written)

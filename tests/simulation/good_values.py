@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from scaler.cluster.rescale import AGE_SECONDS_MIN
 from tests.simulation.attempts import is_left
-from tests.simulation.invariants import Run, Violation, deadline_seconds, is_awaited
+from tests.simulation.invariants import Run, Violation, awaited_before, deadline_seconds
 from tests.simulation.journal import Measurement, ScaleWritten
 
 
@@ -16,18 +16,12 @@ def on_good_values(run: Run) -> Iterator[Violation]:
             continue
         plan = run.plan_of(written.target)
         values = {}
-        for each in run.journal.measurements:
-            if each.at > written.sent_at:
-                break
-            if (
-                each.process == written.process
-                and each.target == written.target
-                and each.at > written.sent_at - oldest
-                and is_awaited(run, plan, each)
-                and not _is_for_next_reconcile(run, each, written)
-                and not (each.value is None and each.group in values and is_left(run, plan, each))
-            ):
-                values[each.group] = each.value
+        for each in awaited_before(run, written, since=written.sent_at - oldest):
+            if _is_for_next_reconcile(run, each, written):
+                continue
+            if each.value is None and each.group in values and is_left(run, plan, each):
+                continue
+            values[each.group] = each.value
         groups = plan.groups
         good = [
             group

@@ -272,6 +272,23 @@ def is_awaited(run: Run, plan: AutoscalerPlan, measured: Measurement) -> bool:
     return measured.at - began_at < wait_seconds
 
 
+def awaited_before(
+    run: Run, written: ScaleWritten, since: float = -EVERYTHING
+) -> Iterator[Measurement]:
+    """What the process that wrote was answered about the target after `since` and until then, while a reconcile still waited for it."""
+    plan = run.plan_of(written.target)
+    for each in run.journal.measurements:
+        if each.at > written.sent_at:
+            return
+        if (
+            each.at > since
+            and each.target == written.target
+            and each.process == written.process
+            and is_awaited(run, plan, each)
+        ):
+            yield each
+
+
 def within_bounds(run: Run) -> Iterator[Violation]:
     """Never outside the effective bounds."""
     for written in run.journal.scales:

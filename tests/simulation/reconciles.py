@@ -55,7 +55,7 @@ class Reconcile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 def reconciles_of(run: Run, plan: AutoscalerPlan) -> Iterator[Reconcile]:
     """Those of an autoscaler, for each process in their order."""
     measured = measured_of(run, plan)
-    for of_process in attempts_by_process(run, plan).values():
+    for of_process in attempts_by_process(run, plan, measured).values():
         for together in _together(of_process):
             yield _reconcile(run, plan, together, measured)
 
