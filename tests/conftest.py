@@ -64,17 +64,34 @@ LONG_MODULES = (
     "test_scaler_faults",
     "test_kubectl_plugin",
     "test_hostile_clients",
-    "test_scaler_in_place",
+    "test_scaler_sharding",
     "test_scaler_and_metrics_apis",
+    "test_scaler_in_place",
+    "test_migrate_from_prometheus_adapter",
+    "test_streamed_metrics",
+    "test_same_responses_as_prometheus_adapter",
+    "test_default_connection",
     "test_scaler_fields",
+    "test_charts",
+    # Of the simulation:
+    "test_planted_faults",
+    "test_crashes_between_writes",
+    "test_simulated_scaler",
+    "test_adapter_in_the_loop",
+    "test_cron_vectors",
 )
-"""They begin first, or one process would still run one of them while the others have nothing left to do."""
+"""They begin before others, or one process would still run one of them while the others have nothing left to do."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With the longest modules first, and otherwise in the same order."""
+    """With the longest modules first, and otherwise in the same order.
+
+    Those that share a cluster are last: even if nobody uses it, it takes as much processor time in three minutes as its start.
+    """
     begins = {name: number for number, name in enumerate(LONG_MODULES)}
-    items.sort(key=lambda item: begins.get(item.path.stem, len(begins)))
+    # Modules stay whole.
+    sharing = {item.path for item in items if "shared_cluster" in getattr(item, "fixturenames", ())}
+    items.sort(key=lambda item: (item.path in sharing, begins.get(item.path.stem, len(begins))))
 
 
 def pytest_collection_finish() -> None:
@@ -101,7 +118,13 @@ def _name_in_the_table(test: pytest.Function) -> str:
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster(shared_cluster: Cluster) -> Cluster:
+    """A module with a cluster of its own overrides this one."""
+    return shared_cluster
+
+
+@pytest.fixture(scope="session")
+def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A complete control plane with three kwok nodes and a fast HPA controller; shared, so use `namespace`."""
     options = ClusterOptions(hpa=QUICK_HPA)
     with Cluster(options, directory=tmp_path_factory.mktemp("cluster")) as running:
