@@ -44,6 +44,9 @@ class ClusterAccess:
         self.certificate_directory = directory / "certificates"
         self.kubeconfig_directory = directory / "kubeconfigs"
         self._authority = certificates.Authority("loadline-testbed-ca")
+        self._connections = web.Connections(
+            api_port, tls=lambda: self.administrator_tls, timeout_seconds=GET_SECONDS
+        )
 
     @property
     def authority(self) -> bytes:
@@ -158,6 +161,10 @@ class ClusterAccess:
             return False
         return True
 
+    def close(self) -> None:
+        """Close the connections to kube-apiserver."""
+        self._connections.close()
+
     def get(self, path: str, *, accept: str = "application/json") -> Any:
         """GET a path of the API as the administrator, decoded: `/apis`, `/api/v1/nodes`. Raises RequestFailed.
 
@@ -173,11 +180,7 @@ class ClusterAccess:
         return msgspec.json.decode(response.body)
 
     def _admitted(self, path: str, accept: str) -> web.Response:
-        port = self.api_port
-        response = web.get(
-            port, path, tls=self.administrator_tls, headers={"Accept": accept},
-            timeout_seconds=GET_SECONDS,
-        )  # fmt: skip
+        response = self._connections.get(path, headers={"Accept": accept})
         if response is None:
             raise RequestFailed(f"GET {path}: no response")
         assert response.status != HTTPStatus.TOO_MANY_REQUESTS, response.text  # noqa: S101  for `until`

@@ -146,6 +146,7 @@ class Cluster(ClusterAccess):
 
     def stop(self) -> None:
         """Kill every program at once, since none has state worth saving. The logs are kept."""
+        self.close()
         while self.components:
             _, process = self.components.popitem()
             process.kill()

@@ -45,8 +45,8 @@ def until(
 
 
 def pause_seconds(waited_seconds: float) -> float:
-    """Until a condition is tried again that has been waited for so long: a fortieth of it, from 0.05 to 0.5 s."""
-    return min(max(0.05, waited_seconds / 40), 0.5)
+    """Until a condition is tried again that has been waited for so long: a twentieth of it, from 0.05 to 0.5 s."""
+    return min(max(0.05, waited_seconds / 20), 0.5)
 
 
 def holds(condition: Callable[[], object], *, seconds: float, every_seconds: float = 0.1) -> None:

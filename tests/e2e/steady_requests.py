@@ -1,5 +1,7 @@
 """Requests for a metric that are sent throughout a block."""
 
+from types import TracebackType
+
 from testbed import web
 from testbed.background import Repeated
 from testbed.cluster import Cluster
@@ -12,7 +14,7 @@ class Requests(Repeated):
     def __init__(self, cluster: Cluster, path: str, *, every_seconds: float = 0.01) -> None:
         super().__init__(every_seconds)
         self._path = path
-        self._tls, self._port = cluster.administrator_tls, cluster.api_port
+        self._connections = web.Connections(cluster.api_port, tls=lambda: cluster.administrator_tls)
         self.succeeded = 0
         self.failures: list[str] = []
 
@@ -21,9 +23,18 @@ class Requests(Repeated):
         goal = self.succeeded + 10
         until(lambda: self.succeeded > goal, what=f"more than {goal} requests to succeed")
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        self._connections.close()
+
     def once(self) -> None:
         """One request."""
-        response = web.get(self._port, self._path, tls=self._tls)
+        response = self._connections.get(self._path)
         if response is not None and response.status == 200:
             self.succeeded += 1
         else:

@@ -53,7 +53,7 @@ def test_a_condition_that_becomes_false_does_not_hold():
 
 @pytest.mark.parametrize(
     ("waited_seconds", "expected"),
-    [(0.0, 0.05), (2.0, 0.05), (8.0, 0.2), (20.0, 0.5), (300.0, 0.5)],
+    [(0.0, 0.05), (1.0, 0.05), (4.0, 0.2), (10.0, 0.5), (300.0, 0.5)],
 )
 def test_a_condition_that_takes_long_is_tried_less_often(waited_seconds, expected):
     assert pause_seconds(waited_seconds) == pytest.approx(expected)

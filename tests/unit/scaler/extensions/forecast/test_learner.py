@@ -77,7 +77,7 @@ def test_in_the_first_three_days_it_learns():
 
 
 def test_noise_is_not_answered_with_more_than_its_peaks():
-    found = learned(lambda minute: 100 + 50 * noise(minute), range(3 * DAY + 60))
+    found = learned(lambda minute: 100 + 50 * noise(minute), range(2 * DAY + 60))
     assert found.bound <= 1.2 * 150
     assert found.wanted <= 15
 

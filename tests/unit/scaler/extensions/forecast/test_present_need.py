@@ -39,7 +39,7 @@ REPLICAS = 5
 @cache
 def flat(load: float, per_replica: float) -> Forecast:
     """What is known of a load that never changes, until the minute before NOW."""
-    state = learned(lambda _: load, range(3 * DAY + 20), per_replica=per_replica)
+    state = learned(lambda _: load, range(DAY + 20), per_replica=per_replica)
     return moved(state, int(NOW // 60) - 1 - state.levels.end_minute)
 
 

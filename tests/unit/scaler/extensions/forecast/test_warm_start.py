@@ -74,9 +74,14 @@ def without_digest(state):
 
 
 @pytest.fixture(scope="module")
-def four_days():
+def four_days_replayed():
+    return from_history(range(4 * DAY))
+
+
+@pytest.fixture(scope="module")
+def four_days(four_days_replayed):
     """A forecast that has learned them from history."""
-    return learned_from_recorded(from_history(range(4 * DAY)), 4 * DAY)
+    return learned_from_recorded(four_days_replayed, 4 * DAY)
 
 
 def test_four_recorded_days_are_learned_and_judged_as_if_they_had_been_read(four_days):
@@ -88,11 +93,11 @@ def test_four_recorded_days_are_learned_and_judged_as_if_they_had_been_read(four
 
 
 def test_a_forecast_that_continues_after_a_warm_start_is_the_one_that_has_read_everything(
-    four_days,
+    four_days, four_days_replayed
 ):
     later = range(4 * DAY, 4 * DAY + 90)
     continued = online(later, state=without_digest(four_days))
-    whole = online(later, state=from_history(range(4 * DAY)))
+    whole = online(later, state=four_days_replayed)
     assert continued.bound == whole.bound
     assert continued.outcomes == whole.outcomes
 
@@ -159,12 +164,14 @@ def joined(four_days, *, read, rules=RULES, now_minute=None, state=None):
     return state, warm_started(state, rules, POLICY, found, now)
 
 
-def test_the_minutes_that_were_read_during_the_replay_follow_without_a_gap(four_days):
+def test_the_minutes_that_were_read_during_the_replay_follow_without_a_gap(
+    four_days, four_days_replayed
+):
     _, state = joined(four_days, read=range(4 * DAY - 2, 4 * DAY + 5))
     assert state.levels.end_minute == START + 4 * DAY + 4
     assert len(state.levels) == 4 * DAY + 5
     assert -1.0 not in state.levels.values
-    whole = from_history(range(4 * DAY + 5))
+    whole = from_history(range(4 * DAY, 4 * DAY + 5), state=four_days_replayed)
     assert state.bound == pytest.approx(whole.bound, rel=1e-5)
     assert state.recorded == Recorded(minutes=4 * DAY, end_minute=START + 4 * DAY - 1)
 
