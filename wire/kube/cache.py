@@ -159,12 +159,13 @@ class WatchCache(ListProgress, Generic[T]):
     async def run(self) -> None:
         """Keep the copy up to date until cancelled."""
         while True:
-            pause_seconds = None
+            pause_seconds, lists = None, False
             try:
                 if await self._has_gone_back():
                     self._resource_version = ""
                 lists_first, self._lists_first = self._lists_first, False
-                if not self._resource_version or (lists_first and self._is_list_due):
+                lists = not self._resource_version or (lists_first and self._is_list_due)
+                if lists:
                     await self._list()
                 self._was_interrupted = False
                 await self._follow()
@@ -173,6 +174,9 @@ class WatchCache(ListProgress, Generic[T]):
             except Expired:
                 self._resource_version = ""
                 log.info("%s: listing again, the watch fell too far behind", self.path)
+                if not lists:
+                    # The server responds: its LIST does not wait as long as it was down before.
+                    self._pace.restart()
             except WatchRefused as refusal:
                 self._resource_version = ""
                 pause_seconds = self._pause_after_refused_watch(str(refusal))

@@ -37,6 +37,10 @@ class WatchPace:
         if self._lasted_seconds >= WATCH_WORKS_SECONDS:
             self._backoff.reset()
 
+    def restart(self) -> None:
+        """The next pause is the first one again."""
+        self._backoff.reset()
+
     @property
     def duration_seconds(self) -> float:
         """Since the watch was requested."""
