@@ -86,7 +86,7 @@ LONG_MODULES = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With the longest modules first, and otherwise in the same order.
 
-    Those that share a cluster are last: even if nobody uses it, it takes as much processor time in three minutes as its start.
+    Those that share a cluster are last: even if no test uses it, it takes as much processor time in three minutes as its start.
     """
     begins = {name: number for number, name in enumerate(LONG_MODULES)}
     # Modules stay whole.
