@@ -158,16 +158,22 @@ def _continues(run: Run, start: Start) -> bool:
     """Whether the process has not claimed the namespace again since it reconciled the HPA before.
 
     A user has deleted its Lease, so that another one could claim it: it goes on with what it knows until it notices. Or a
-    restore has given it back a Lease that it had before, which does not show that another one has claimed it meanwhile.
+    restore has given it back a Lease that it had before, which does not show that another one has claimed it meanwhile: it
+    goes on with the memory that it has read, too.
     """
-    first = start.first
-    is_given_back = any(each.at == start.claimed_at for each in run.journal.restores)
-    return any(
-        (each.process, each.target) == (first.process, first.target)
-        and (is_given_back or start.claimed_at <= each.at)
-        and each.at < first.at
+    process, key, before = start.first.process, start.first.target, start.first.at
+    reconciled_at = [
+        each.at
         for each in run.journal.target_requests
+        if (each.process, each.target) == (process, key) and each.at < before
+    ]
+    if not any(each.at == start.claimed_at for each in run.journal.restores):
+        return any(start.claimed_at <= at for at in reconciled_at)
+    has_read = any(
+        (each.process, each.key) == (process, key) and each.at < before and not each.is_damaged
+        for each in run.journal.memories_read
     )
+    return has_read or bool(reconciled_at)
 
 
 def _start(run: Run, plan: AutoscalerPlan, first: TargetRequest) -> Start:
