@@ -4,6 +4,7 @@ import math
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from zoneinfo import ZoneInfo
 
 from scaler.extensions.forecast.budget import budget_of
@@ -95,6 +96,15 @@ def states(
         final = lifted(needed, floor, 1) if state.verdict.counts_as_acting else needed
         state = counted(state, alone=needed, final=final)
         yield state
+
+
+BEFORE_OPENING = 7 * DAY + 8 * HOUR - 4
+
+
+@cache
+def before_opening() -> Forecast:
+    """It has seen seven days, and then until three minutes before the jump, which is within the lead. Several modules continue it."""
+    return learned(opening_hours, range(BEFORE_OPENING + 1))
 
 
 def observation(

@@ -16,9 +16,11 @@ from scaler.extensions.forecast.outcomes import INTERVAL_MINUTES, INTERVALS_MAX,
 from scaler.extensions.forecast.quantiles import STEADY_START, WEIGHTS
 from scaler.extensions.forecast.state import Forecast, Outcomes, Sums
 from tests.unit.scaler.extensions.forecast.loads import (
+    BEFORE_OPENING,
     DAY,
     HOUR,
     START,
+    before_opening,
     learned,
     observation,
     opening_hours,
@@ -31,7 +33,7 @@ LAST = 8 * DAY + 8 * HOUR - 6
 @pytest.fixture(scope="module")
 def state():
     """After eight days."""
-    return learned(opening_hours, range(LAST + 1))
+    return learned(opening_hours, range(BEFORE_OPENING + 1, LAST + 1), after=before_opening())
 
 
 def next_minutes(state, count=10):

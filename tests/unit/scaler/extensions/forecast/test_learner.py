@@ -12,13 +12,12 @@ from scaler.extensions.forecast.learner import observed
 from scaler.extensions.forecast.state import LEARNING, RELIABLE, moved
 from tests.unit.scaler.extensions.forecast.loads import (
     DAY,
-    HOUR,
     START,
+    before_opening,
     daily,
     learned,
     noise,
     observation,
-    opening_hours,
 )
 
 NOON = DAY // 2
@@ -35,19 +34,13 @@ def test_the_bound_of_a_daily_load_is_ahead_of_a_ramp(after_four_days):
     assert max(ramp) <= after_four_days.bound <= 1.1 * max(ramp)
 
 
-@pytest.fixture(scope="module")
-def before_opening():
-    """Seven days, and then until three minutes before the jump, which is within the lead."""
-    return learned(opening_hours, range(7 * DAY + 8 * HOUR - 3))
+def test_a_jump_of_every_day_is_expected_in_full():
+    assert 290 <= before_opening().bound <= 330
+    assert 300 / SHORTAGE_FROM <= 10 * before_opening().wanted <= 300
 
 
-def test_a_jump_of_every_day_is_expected_in_full(before_opening):
-    assert 290 <= before_opening.bound <= 330
-    assert 300 / SHORTAGE_FROM <= 10 * before_opening.wanted <= 300
-
-
-def test_what_was_added_and_needed_is_in_the_verdict(before_opening):
-    found = before_opening.verdict
+def test_what_was_added_and_needed_is_in_the_verdict():
+    found = before_opening().verdict
     assert found.reason == RELIABLE
     assert "% were needed; it wasted" in found.message
 

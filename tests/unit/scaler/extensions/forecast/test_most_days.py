@@ -127,7 +127,9 @@ def test_what_comes_on_most_days_is_met_in_full_after_a_week(shape, high, lead):
     """Three of nine days may not have it: it is met on the day after each of them, too."""
     met = {}
     found = states(
-        lambda minute: shape(minute) * (1.0 + 0.02 * noise(minute)), range((DAYS - 1) * DAY + AT), lead=lead
+        lambda minute: shape(minute) * (1.0 + 0.02 * noise(minute)),
+        range((DAYS - 1) * DAY + AT),
+        lead=lead,
     )
     for minute, state in enumerate(found):
         if minute % DAY == AT - lead + 1:
