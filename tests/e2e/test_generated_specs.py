@@ -115,6 +115,13 @@ def specs() -> list[Json]:
     return found
 
 
+def without_pods(namespace: str, name: str) -> Json:
+    """A Deployment that can be scaled: hundreds of them with all replicas of their specs would have thousands of pods."""
+    document = workload("Deployment", namespace, 1, name)
+    document["spec"]["paused"] = True
+    return document
+
+
 async def created(cluster: Cluster, namespace: str, wanted: list[Json]) -> list[str]:
     """The names of the autoscalers that kube-apiserver accepts."""
     client = KubeClient(await connect(cluster.kubeconfig, user_agent="test"))
@@ -141,7 +148,7 @@ def test_each_accepted_spec_gets_its_conditions(cluster, metrics_api, namespace,
         metrics_api.values[f"{namespace}/queue-{number}"] = value
     accepted = asyncio.run(created(cluster, namespace, specs()))
     assert len(accepted) >= ACCEPTED_MIN
-    cluster.apply(*(workload("Deployment", namespace, 1, name) for name in accepted))
+    cluster.apply(*(without_pods(namespace, name) for name in accepted))
     scaler = start_scaler("--sync-period=10s")
     path = f"/apis/{LA}/namespaces/{namespace}/loadautoscalers"
 

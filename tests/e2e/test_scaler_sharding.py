@@ -28,7 +28,7 @@ from tests.e2e.scaler_objects import (
 NAMESPACES = 12
 # A replica that waits for a processor for so long loses its shards.
 LEASE_SECONDS, RENEW_SECONDS = 10, 8
-PERIOD_SECONDS = 0.3
+PERIOD_SECONDS = 0.5
 # A renewal that was read late, the attempts to read and to claim, and a slow machine.
 TAKE_OVER_SECONDS = LEASE_SECONDS + 3 * 1.2 * 0.5 + PERIOD_SECONDS + 3
 FLAGS = (
