@@ -81,12 +81,16 @@ def pattern_of(words: str) -> re.Pattern[str]:
 
 
 PATTERNS = [(pattern_of(words), instead) for words, instead in WORDS.items()]
+# One search for all of them takes a tenth of the time, and most files have none.
+ANY = pattern_of("|".join(WORDS))
 ALLOWED_PATTERNS = [(re.compile(path), pattern_of(words)) for path, words, _ in ALLOWED]
 
 
 def findings(path: str, text: str) -> list[str]:
     """`file:line: word: what to write instead`, for each word to avoid."""
     words = words_of(text)
+    if not ANY.search(words):
+        return []
     for where, allowed in ALLOWED_PATTERNS:
         if where.search(path):
             words = allowed.sub(lambda found: re.sub(r"\S", ".", found[0]), words)
