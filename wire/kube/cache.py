@@ -159,13 +159,12 @@ class WatchCache(ListProgress, Generic[T]):
     async def run(self) -> None:
         """Keep the copy up to date until cancelled."""
         while True:
-            pause_seconds, lists = None, False
+            pause_seconds = None
             try:
                 if await self._has_gone_back():
                     self._resource_version = ""
                 lists_first, self._lists_first = self._lists_first, False
-                lists = not self._resource_version or (lists_first and self._is_list_due)
-                if lists:
+                if not self._resource_version or (lists_first and self._is_list_due):
                     await self._list()
                 self._was_interrupted = False
                 await self._follow()
@@ -174,9 +173,7 @@ class WatchCache(ListProgress, Generic[T]):
             except Expired:
                 self._resource_version = ""
                 log.info("%s: listing again, the watch fell too far behind", self.path)
-                if not lists:
-                    # The server responds: its LIST does not wait as long as it was down before.
-                    self._pace.restart()
+                self._pace.expired()
             except WatchRefused as refusal:
                 self._resource_version = ""
                 pause_seconds = self._pause_after_refused_watch(str(refusal))

@@ -22,6 +22,7 @@ class WatchPace:
         self._monotonic = monotonic
         self._began_at_seconds, self._accepted_at_seconds = -math.inf, math.inf
         self._lasted_seconds = 0.0
+        self._has_worked = False
 
     def begin(self) -> None:
         """A watch is requested."""
@@ -35,11 +36,17 @@ class WatchPace:
         """It has ended, also by an error. That it had events does not count: it may fail after each of them."""
         self._lasted_seconds = self._monotonic() - self._accepted_at_seconds
         if self._lasted_seconds >= WATCH_WORKS_SECONDS:
+            self._has_worked = True
             self._backoff.reset()
 
-    def restart(self) -> None:
-        """The next pause is the first one again."""
-        self._backoff.reset()
+    def expired(self) -> None:
+        """The server responds that it cannot continue from there. The LIST does not wait for as long as it was down before.
+
+        Only if a watch has worked since the last time: else LISTs would be frequent where each watch expires soon.
+        """
+        if self._has_worked:
+            self._has_worked = False
+            self._backoff.reset()
 
     @property
     def duration_seconds(self) -> float:

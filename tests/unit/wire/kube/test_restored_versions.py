@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.wire.kube.test_cache import GONE, STAY, Watched, event, page, play, pod
+from tests.unit.wire.kube.test_cache import STAY, Watched, event, page, play, pod
 from wire.api.status import StatusError, Unavailable
 from wire.kube.list_and_watch import is_earlier
 
@@ -52,19 +52,6 @@ async def test_the_version_is_compared_once_for_each_failure():
     modified = [event("MODIFIED", pod("a", 10))]
     watched = await play(page(version=9), DOWN, page(version=9), modified)
     assert limits(watched) == ["500", "watch", "1", "watch", "watch"]
-
-
-@pytest.mark.deviation("restored-versions")
-async def test_what_has_expired_during_an_outage_is_listed_soon_after_it():
-    """As after `etcdutl snapshot restore --bump-revision`: the pauses of the outage are over once the server responds."""
-    watched = await play(page(pod("a", 7), version=9), *[DOWN] * 5, page(version=1_000), [GONE], page(version=1_001))  # fmt: skip
-    assert watched.pauses_seconds == [0.8, 1.6, 3.2, 6.4, 12.8, 0.8]
-    assert watched.names() == []
-
-
-async def test_a_server_whose_lists_expire_at_once_is_not_flooded_with_them():
-    watched = await play(*[page(version=9), [GONE]] * 4, page(version=9))
-    assert watched.pauses_seconds == [0.8, 1.6, 3.2, 6.4]
 
 
 async def test_the_same_version_may_be_another_object_after_a_restore():

@@ -139,3 +139,30 @@ async def test_a_watch_whose_connection_breaks_continues_soon(seconds, pauses_se
     server = Lasting(page(version=9), [BOOKMARK], there, [BOOKMARK], there, seconds=seconds)
     server.broken = Unavailable("connection reset")
     assert await pauses_after(server) == pauses_seconds
+
+
+@pytest.mark.deviation("restored-versions")
+@pytest.mark.parametrize(
+    ("seconds", "last_pause_seconds"),
+    [
+        pytest.param(WATCH_WORKS_SECONDS, 0.8, id="long"),
+        pytest.param(WATCH_WORKS_SECONDS - 1, 25.6, id="short"),
+    ],
+)
+async def test_what_has_expired_during_an_outage_is_listed_soon_after_it(
+    seconds, last_pause_seconds
+):
+    """As after a restore of etcd with later versions: if the watch had worked, the pauses of the outage are over."""
+    down = Unavailable("connection refused")
+    server = Lasting(
+        page(version=9), [BOOKMARK], *[down] * 4, page(version=1_000), [GONE], page(version=1_001),
+        seconds=seconds,
+    )  # fmt: skip
+    server.broken = Unavailable("connection reset")
+    assert await pauses_after(server) == [0.8, 1.6, 3.2, 6.4, 12.8, last_pause_seconds]
+
+
+async def test_lists_become_rarer_where_every_second_watch_has_expired():
+    script = [page(version=12), [BOOKMARK], [GONE]] * 5
+    server = Lasting(*script, page(version=12), seconds=2 * WATCH_SECONDS_MIN)
+    assert await pauses_after(server) == [0.8, 1.6, 3.2, 6.4, 12.8]
