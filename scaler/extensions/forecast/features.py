@@ -71,7 +71,7 @@ def seen(
         if window is not None:
             found += (relative(window.highest), relative(window.mean))
             if minutes in LOWEST_MINUTES:
-                found.append(relative(window.lowest))
+                found.append(relative(levels.lowest_until(minute, minutes)))
     found += _days(levels, minute, lead, lags, relative)
     return array("f", found)
 

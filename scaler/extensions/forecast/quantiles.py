@@ -50,8 +50,9 @@ STEADY_START = _as_on_most_days(100.0)
 
 def predicted(model: Model, features: Floats) -> Sequence[float]:
     """The response for each quantile. A higher quantile is never below a lower one."""
+    weights, known = model.weights.tolist(), features.tolist()
     found = (
-        fsum(map(mul, model.weights[first : first + FEATURES], features))
+        fsum(map(mul, weights[first : first + FEATURES], known))
         for first in range(0, WEIGHTS, FEATURES)
     )
     return tuple(accumulate(found, max))
@@ -59,24 +60,27 @@ def predicted(model: Model, features: Floats) -> Sequence[float]:
 
 def learned(model: Model, features: Floats, response: float) -> Model:
     """With one more example."""
-    weights, squares = array("f"), array("f")
-    squared_features = [each * each for each in features]
+    # As floats of Python, each is made once.
+    known, all_weights, all_squares = (
+        each.tolist() for each in (features, model.weights, model.squares)
+    )
+    weights: list[float] = []
+    squares: list[float] = []
+    squared_features = [each * each for each in known]
     for quantile, first in zip(QUANTILES, range(0, WEIGHTS, FEATURES), strict=True):
-        before = model.weights[first : first + FEATURES]
-        is_above = response > fsum(map(mul, before, features))
+        before = all_weights[first : first + FEATURES]
+        is_above = response > fsum(map(mul, before, known))
         slope = -quantile if is_above else 1.0 - quantile
         squared_slope, step = slope * slope, RATE * slope
         sums = [
             _KEPT * each + squared_slope * squared + _RENEWED
             for each, squared in zip(
-                model.squares[first : first + FEATURES], squared_features, strict=True
+                all_squares[first : first + FEATURES], squared_features, strict=True
             )
         ]
-        squares.extend(sums)
-        weights.extend(
-            [
-                weight - step * feature / root
-                for weight, feature, root in zip(before, features, map(sqrt, sums), strict=True)
-            ]
-        )
-    return Model(weights=weights, squares=squares)
+        squares += sums
+        weights += [
+            weight - step * feature / root
+            for weight, feature, root in zip(before, known, map(sqrt, sums), strict=True)
+        ]
+    return Model(weights=array("f", weights), squares=array("f", squares))
