@@ -49,7 +49,7 @@ class Connections:
         self._idle: deque[http.client.HTTPConnection] = deque()
 
     def get(self, path: str, *, headers: dict[str, str] | None = None) -> Response | None:
-        """None when there is no response (yet). It is sent again if a kept connection was closed by the server."""
+        """None if the server does not respond (yet). The request is sent again if the server has closed a kept connection."""
         try:
             connection = self._idle.pop()
         except IndexError:
@@ -76,7 +76,7 @@ def get(
     headers: dict[str, str] | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Response | None:
-    """GET from 127.0.0.1; None when there is no response (yet)."""
+    """GET from 127.0.0.1; None if the server does not respond (yet)."""
     connection = _connection(port, tls, timeout_seconds)
     found = _exchange(connection, path, headers)
     connection.close()
@@ -94,7 +94,7 @@ def _connection(
 def _exchange(
     connection: http.client.HTTPConnection, path: str, headers: dict[str, str] | None
 ) -> Response | None:
-    """None, and the connection is closed, when there is no response."""
+    """None if the server does not respond; the connection is closed then."""
     try:
         connection.request("GET", path, headers=headers or {})
         response = connection.getresponse()

@@ -1,6 +1,6 @@
 """Requests for a metric that are sent throughout a block."""
 
-from types import TracebackType
+from contextlib import closing
 
 from testbed import web
 from testbed.background import Repeated
@@ -23,15 +23,6 @@ class Requests(Repeated):
         goal = self.succeeded + 10
         until(lambda: self.succeeded > goal, what=f"more than {goal} requests to succeed")
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, trace)
-        self._connections.close()
-
     def once(self) -> None:
         """One request."""
         response = self._connections.get(self._path)
@@ -39,3 +30,7 @@ class Requests(Repeated):
             self.succeeded += 1
         else:
             self.failures.append("no response" if response is None else str(response.body))
+
+    def _run(self) -> None:
+        with closing(self._connections):
+            super()._run()

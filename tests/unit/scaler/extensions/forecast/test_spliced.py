@@ -5,7 +5,6 @@ from functools import cache
 import pytest
 
 from scaler.extensions.forecast.budget import budget_of
-from scaler.extensions.forecast.digest import digest_of
 from scaler.extensions.forecast.state import RELIABLE
 from tests.unit.scaler.extensions.forecast.loads import (
     BUDGET,
@@ -52,12 +51,17 @@ def stays_within_its_budget(found):
     return all(budget_of(each, BUDGET).used_share <= 1.0 for each in acting)
 
 
-def test_what_is_known_of_five_days_does_not_change_when_it_is_continued():
+def test_what_is_known_of_days_does_not_change_when_it_is_continued():
     """The tests of this module continue one state."""
-    before = digest_of(five_days())
     first, second = (since_then(spliced(lambda _: 0.0), AT + HOUR)[-1] for _ in range(2))
     assert first == second
-    assert digest_of(five_days()) == before
+
+    def ending(minute):
+        return each_hour(minute) if minute < DAY else 0.0
+
+    day = learned(each_hour, range(DAY))
+    ends = [learned(ending, range(DAY, DAY + HOUR), after=day) for _ in range(2)]
+    assert ends[0] == ends[1] == learned(ending, range(DAY + HOUR))
 
 
 def test_batches_that_come_are_met_in_full():
