@@ -101,14 +101,18 @@ async def test_those_with_an_own_query_in_the_last_round_keep_their_place():
     assert (first.code, second.code) == (429, 200)
 
 
-async def test_one_query_that_answers_many_requests_counts_once():
-    rows = [({"namespace": each.namespace, "pod": each.name}, 1.0) for each in OBJECTS]
-    prometheus = FakePrometheus(otherwise=vector(*rows))
-    shared = SharedEvaluations(prometheus, freshness=Freshness())
-    rounds = Rounds(answers_of(shared).answer)
-    watched = [rounds.watch(load_of(number)) for number in range(100)]
-    await rounds.round()
-    assert (codes(watched), len(prometheus.requested)) == ({200: 100}, 1)
+def test_one_query_that_answers_many_requests_counts_once():
+    async def scenario():
+        monotonic = asyncio.get_running_loop().time
+        rows = [({"namespace": each.namespace, "pod": each.name}, 1.0) for each in OBJECTS]
+        prometheus = FakePrometheus(otherwise=vector(*rows))
+        shared = SharedEvaluations(prometheus, freshness=Freshness(), monotonic=monotonic)
+        rounds = Rounds(answers_of(shared).answer, monotonic=monotonic)
+        watched = [rounds.watch(load_of(number)) for number in range(100)]
+        await rounds.round()
+        assert (codes(watched), len(prometheus.requested)) == ({200: 100}, 1)
+
+    virtual_time.run(scenario())
 
 
 class Namespaces:
