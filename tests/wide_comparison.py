@@ -25,6 +25,7 @@ from adapter.ports import QueryFailed
 from adapter.wide.plans import WidePlans
 from testbed.exporter import Exporter
 from tests.fakes.adapter import FakeMapping
+from tests.fakes.clock import FakeClock
 from tests.generated_templates import FUNCTIONS, TemplateGenerator
 from wire.api import labels
 from wire.api.status import StatusError
@@ -103,26 +104,17 @@ def external_requests(template: str, selector: str) -> Iterator[Request]:
             yield external_metric_query(request, offer, FakeMapping()), ()
 
 
-class Clock:
-    """A clock that stands still."""
-
-    now_seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.now_seconds
-
-
 async def compared(
     client: PrometheusClient, requests: list[Request], template: str, digits: int
 ) -> int | None:
     """How many rows the wide query returned for the requests, as their own queries do; None when that is not proven."""
     if requests[0][0].wide is None:
         return None
-    clock = Clock()
+    clock = FakeClock()
     plans = WidePlans(client, freshness=Freshness(), monotonic=clock)
     for query, names in requests:
         await plans.evaluation_for(query.wide, query.plan.query, names)
-    clock.now_seconds += 1.0
+    clock.seconds += 1.0
     answered = 0
     for query, names in requests:
         found = await plans.evaluation_for(query.wide, query.plan.query, names)

@@ -11,6 +11,7 @@ from adapter.fetch.prometheus import LISTINGS_MAX, PrometheusClient
 from adapter.fetch.reading_budget import SERIES_BYTES_MAX
 from adapter.model import Backend
 from tests.deadline import DEADLINE_SECONDS
+from tests.fakes.clock import FakeClock
 from tests.unit.adapter.fetch.canned import CannedServer
 from tests.unit.adapter.fetch.fake_cluster import FakeCluster
 from wire.kube.mapper import RestMapper
@@ -65,9 +66,16 @@ async def mapping(cluster):
 
 
 @pytest.fixture
-async def watched(cluster, mapping):
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+async def watched(cluster, mapping, clock):
     tasks = []
-    yield WatchedObjects(cluster, mapping, lambda run: tasks.append(asyncio.create_task(run)))
+    yield WatchedObjects(
+        cluster, mapping, lambda run: tasks.append(asyncio.create_task(run)), monotonic=clock
+    )
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

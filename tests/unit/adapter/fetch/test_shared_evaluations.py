@@ -17,6 +17,7 @@ from adapter.model import (
 )
 from adapter.ports import QueryFailed
 from tests.fakes import virtual_time
+from tests.fakes.clock import FakeClock
 
 PLAN = Plan("up")
 OTHER = Plan("up", BackendRef("second"))
@@ -40,16 +41,9 @@ class SlowEvaluator:
         return Evaluation(samples=(), evaluated_at_seconds=float(len(self.requested)))
 
 
-class Clock:
-    now_seconds = 100.0
-
-    def __call__(self) -> float:
-        return self.now_seconds
-
-
 @pytest.fixture
 def clock():
-    return Clock()
+    return FakeClock()
 
 
 @pytest.fixture
@@ -105,7 +99,7 @@ async def test_an_answer_serves_again_only_while_it_is_fresh(
 ):
     behind.may_answer.set()
     await shared.evaluate(PLAN)
-    clock.now_seconds += later_seconds
+    clock.seconds += later_seconds
     await shared.evaluate(PLAN)
     assert len(behind.requested) == requested
 
@@ -127,10 +121,10 @@ async def test_age_counts_from_the_request_and_only_a_slow_response_may_be_older
     waiting = asyncio.create_task(shared.evaluate(PLAN))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    clock.now_seconds += taken_seconds
+    clock.seconds += taken_seconds
     behind.may_answer.set()
     await waiting
-    clock.now_seconds += later_seconds
+    clock.seconds += later_seconds
     await shared.evaluate(PLAN)
     assert len(behind.requested) == requested
 
@@ -140,7 +134,7 @@ async def test_without_a_bound_a_slow_response_is_not_reused_either(behind, cloc
     waiting = asyncio.create_task(shared.evaluate(PLAN))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    clock.now_seconds += 2.0
+    clock.seconds += 2.0
     behind.may_answer.set()
     await waiting
     await shared.evaluate(PLAN)
@@ -170,7 +164,7 @@ async def test_what_is_no_longer_fresh_takes_no_memory(shared, behind, clock):
     behind.may_answer.set()
     for number in range(100):
         await shared.evaluate(Plan(f"up{number}"))
-        clock.now_seconds += 0.1
+        clock.seconds += 0.1
     assert len(shared._fresh) <= 11
 
 
@@ -193,7 +187,7 @@ async def test_the_width_of_the_characters_of_a_query_counts(clock):
     shared = SharedEvaluations(Rows(0), freshness=Freshness.always(60.0), monotonic=clock)
     await shared.evaluate(Plan("\U0001f600" + "x" * 10_000))
     assert shared.size_bytes > 40_000
-    clock.now_seconds += 100.0
+    clock.seconds += 100.0
     await shared.evaluate(Plan("up"))
     assert shared.size_bytes < 2_000
 
@@ -235,10 +229,10 @@ async def test_a_result_is_reused_as_long_as_its_rows_allow(clock, freshness, ro
     behind = Rows(rows)
     shared = SharedEvaluations(behind, freshness=freshness, monotonic=clock)
     await shared.evaluate(PLAN)
-    clock.now_seconds += bound_seconds - 0.01
+    clock.seconds += bound_seconds - 0.01
     await shared.evaluate(PLAN)
     assert behind.sent == 1
-    clock.now_seconds += 0.02
+    clock.seconds += 0.02
     await shared.evaluate(PLAN)
     assert behind.sent == 2
 
@@ -247,7 +241,7 @@ async def test_a_large_result_in_continuous_use_costs_a_query_per_3_s(clock):
     behind = Rows(6_000)
     shared = SharedEvaluations(behind, freshness=Freshness(), monotonic=clock)
     for tenth in range(600):
-        clock.now_seconds = 100.0 + tenth / 10
+        clock.seconds = 100.0 + tenth / 10
         await shared.evaluate(PLAN)
     assert behind.sent <= 60 / 3 + 1
 
@@ -274,7 +268,7 @@ async def test_a_query_that_was_sent_earlier_does_not_replace_a_newer_result(clo
             self.is_sent = asyncio.Event()
 
         async def evaluate(self, plan: Plan, sending: Sending = FOR_AUTOSCALER) -> Evaluation:
-            sent_at = clock.now_seconds
+            sent_at = clock.seconds
             self.is_sent.set()
             await self.may_answer[sending.lane].wait()
             return Evaluation(samples=(), evaluated_at_seconds=sent_at)
@@ -283,7 +277,7 @@ async def test_a_query_that_was_sent_earlier_does_not_replace_a_newer_result(clo
     shared = SharedEvaluations(behind, freshness=Freshness.always(5.0), monotonic=clock)
     explaining = asyncio.create_task(shared.evaluate(PLAN, Sending(lane=Lane.COMMAND)))
     await behind.is_sent.wait()
-    clock.now_seconds += 2.0
+    clock.seconds += 2.0
     behind.may_answer[Lane.AUTOSCALER].set()
     newer = await shared.evaluate(PLAN)
     behind.may_answer[Lane.COMMAND].set()
@@ -296,10 +290,10 @@ async def test_fresh_results_are_there_without_waiting_until_one_is_too_old(shar
     first = await shared.evaluate(PLAN)
     assert shared.fresh([PLAN]) == [first]
     assert shared.fresh([PLAN, OTHER]) is None
-    clock.now_seconds += 0.5
+    clock.seconds += 0.5
     second = await shared.evaluate(OTHER)
     assert shared.fresh([PLAN, OTHER]) == [first, second]
-    clock.now_seconds += 0.5
+    clock.seconds += 0.5
     assert shared.fresh([PLAN, OTHER]) is None
     assert shared.fresh([OTHER]) == [second]
 

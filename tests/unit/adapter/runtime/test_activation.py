@@ -221,7 +221,9 @@ async def test_a_wide_query_that_failed_is_tried_again_after_a_reload(
     activator, backends, answers, server
 ):
     """The reload may have raised the limit because of which it failed."""
-    activator._new_wide_plans = lambda: WidePlans(backends, freshness=Freshness())
+    activator._new_wide_plans = lambda: WidePlans(
+        backends, freshness=Freshness(), monotonic=lambda: 0.0
+    )
     configuration = KEPT.replace("URL", server.url)
 
     async def wide_queries() -> int:

@@ -164,7 +164,7 @@ async def test_a_bug_in_one_evaluation_does_not_end_the_others(response):
     assert telemetry.CRASHES._value.get() == before + 1
 
 
-async def test_while_prometheus_fails_no_more_queries_than_the_limit_are_sent_in_each_round():
+def test_while_prometheus_fails_no_more_queries_than_the_limit_are_sent_in_each_round():
     [rule] = parse_configuration(
         "externalRules: [{seriesQuery: queue, metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>})',"
         " resources: {template: '<<.Resource>>'}}]"
@@ -176,13 +176,18 @@ async def test_while_prometheus_fails_no_more_queries_than_the_limit_are_sent_in
         mapping=FakeMapping(),
         active=ActiveConfiguration(catalog=FakeCatalog({}, {"queue": Offer(rule, "queue")})),
     )
-    rounds = Rounds(answers.answer, own_queries_max=1)
-    watched = [rounds.watch(request(namespace=each)) for each in ("a", "b", "c")]
-    await rounds.round()
-    assert [each.code for each in watched] == [500, 429, 429]
-    prometheus.requested.clear()
-    await rounds.round()
-    assert len(prometheus.requested) == 1
+
+    async def scenario():
+        monotonic = asyncio.get_running_loop().time
+        rounds = Rounds(answers.answer, own_queries_max=1, monotonic=monotonic)
+        watched = [rounds.watch(request(namespace=each)) for each in ("a", "b", "c")]
+        await rounds.round()
+        assert [each.code for each in watched] == [500, 429, 429]
+        prometheus.requested.clear()
+        await rounds.round()
+        assert len(prometheus.requested) == 1
+
+    virtual_time.run(scenario())
 
 
 async def test_what_is_watched_during_a_round_is_evaluated_in_the_next_one():

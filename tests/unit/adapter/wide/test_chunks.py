@@ -35,7 +35,7 @@ async def test_a_client_that_invents_namespaces_cannot_fill_the_memory():
     sizes = []
     for number in range(2_000):
         wide = msgspec.structs.replace(query.wide, namespace=f"invented-{number}")
-        planner.clock.now_seconds += 0.1
+        planner.clock.seconds += 0.1
         assert await planner.plans.evaluation_for(wide, "q", ()) is None
         sizes.append(planner.plans._queries.size_bytes)
     assert 200_000 < max(sizes) <= 250_000
@@ -76,7 +76,7 @@ async def test_requests_of_a_period_that_has_ended_do_not_count_for_the_bound():
     query, _ = of_queue("a", "queue=q")
     sizes = []
     for seconds in (0.0, 10.0):
-        planner.clock.now_seconds += seconds
+        planner.clock.seconds += seconds
         for number in range(1_000 if seconds == 0.0 else 3):
             await planner.plans.evaluation_for(query.wide, f"q{number}", ())
         sizes.append(planner.plans._queries.size_bytes)
@@ -133,6 +133,6 @@ async def test_namespaces_that_come_and_go_do_not_end_the_wide_queries_of_the_ot
     first = planner.plans._chunks(query.wide.query)
     for number in range(100):
         wide = msgspec.structs.replace(query.wide, namespace=f"preview-{number}")
-        planner.clock.now_seconds += FORGOTTEN_SECONDS / 10
+        planner.clock.seconds += FORGOTTEN_SECONDS / 10
         await planner.plans.evaluation_for(wide, "q", ())
     assert planner.plans._chunks(query.wide.query) is first

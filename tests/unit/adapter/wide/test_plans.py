@@ -29,6 +29,7 @@ from adapter.wide.chunks import NAMESPACES_PER_PLAN
 from adapter.wide.demand import FORGOTTEN_SECONDS
 from adapter.wide.plans import WidePlans
 from tests.fakes.adapter import FakeMapping
+from tests.fakes.clock import FakeClock
 from tests.unit.adapter.promql.small_promql import evaluate
 from wire.api import labels
 
@@ -76,13 +77,6 @@ class SmallPrometheus:
             partial=self.partial and sending.may_post,
         )
         return indexed(evaluation, plan.key_labels)
-
-
-class Clock:
-    now_seconds = 100.0
-
-    def __call__(self):
-        return self.now_seconds
 
 
 def rule(template=GROUPED, *, external=False):
@@ -141,13 +135,13 @@ class Planner:
 
     def __init__(self, prometheus=None, **settings):
         self.prometheus = prometheus or SmallPrometheus()
-        self.clock = Clock()
+        self.clock = FakeClock()
         settings = {"freshness": Freshness(), **settings}
         self.plans = WidePlans(self.prometheus, monotonic=self.clock, **settings)
 
     async def period(self, requests=REQUESTS, *, seconds=1.0):
         """All requests at once, after a while: for each its rows, and whether a wide query returned them."""
-        self.clock.now_seconds += seconds
+        self.clock.seconds += seconds
         answers = []
         for query, names in requests:
             found = await self.plans.evaluation_for(query.wide, query.plan.query, names)

@@ -35,5 +35,5 @@ async def test_an_explanation_has_no_rows_of_a_wide_query_that_nothing_has_reque
     query, names = REQUESTS[0]
     await planner.period()
     await planner.period()
-    planner.clock.now_seconds += FORGOTTEN_SECONDS + 1.0
+    planner.clock.seconds += FORGOTTEN_SECONDS + 1.0
     assert await planner.explained(query, names) is None

@@ -8,6 +8,7 @@ import pytest
 
 from kubectl_loadline.program import main
 from kubectl_loadline.terminal.progress import ProgressLine, shown_progress
+from tests.fakes.clock import FakeClock
 from tests.unit.kubectl_loadline.api_server import LAS, within
 
 
@@ -16,17 +17,9 @@ class Terminal(io.StringIO):
         return True
 
 
-class Clock:
-    def __init__(self):
-        self.seconds = 0.0
-
-    def __call__(self):
-        return self.seconds
-
-
 @pytest.fixture
 def clock():
-    return Clock()
+    return FakeClock()
 
 
 def line(stream, clock):

@@ -5,35 +5,23 @@ import asyncio
 import pytest
 
 from scaler.cluster.work import STEP_SECONDS_MAX, Work, count, counted
-
-
-class Clock:
-    """Only `use` moves it."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def use(self, seconds: float) -> None:
-        self.seconds += seconds
-
-    def __call__(self) -> float:
-        return self.seconds
+from tests.fakes.clock import FakeClock
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 async def test_what_others_do_while_it_waits_does_not_count(clock):
     async def reconcile() -> str:
-        clock.use(0.1)
+        clock.seconds += 0.1
         await asyncio.sleep(0)
-        clock.use(0.2)
+        clock.seconds += 0.2
         return "made"
 
     async def other() -> None:
-        clock.use(100)
+        clock.seconds += 100
 
     work = Work(clock)
     made, _ = await asyncio.gather(work.of(reconcile()), other())
@@ -43,7 +31,7 @@ async def test_what_others_do_while_it_waits_does_not_count(clock):
 async def test_a_task_that_it_starts_counts_if_it_is_counted(clock):
     async def request() -> None:
         await asyncio.sleep(0)
-        clock.use(0.5)
+        clock.seconds += 0.5
 
     async def reconcile() -> None:
         await asyncio.create_task(counted(request()))
@@ -66,7 +54,7 @@ async def test_nothing_is_counted_outside_of_a_reconcile(clock):
 async def test_what_it_raises_is_raised_after_it_is_counted(clock):
     async def reconcile() -> None:
         await asyncio.sleep(0)
-        clock.use(0.1)
+        clock.seconds += 0.1
         raise ValueError("a bug")
 
     work = Work(clock)
@@ -82,9 +70,9 @@ async def test_it_can_be_cancelled_and_may_do_something_then(clock):
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            clock.use(0.1)
+            clock.seconds += 0.1
             await asyncio.sleep(0)
-            clock.use(0.2)
+            clock.seconds += 0.2
             ended.append(True)
             raise
 
@@ -99,7 +87,7 @@ async def test_it_can_be_cancelled_and_may_do_something_then(clock):
 
 async def test_the_time_in_which_the_process_is_suspended_hardly_counts(clock):
     async def reconcile() -> None:
-        clock.use(600)
+        clock.seconds += 600
 
     work = Work(clock)
     await work.of(reconcile())
@@ -108,7 +96,7 @@ async def test_the_time_in_which_the_process_is_suspended_hardly_counts(clock):
 
 async def test_a_step_that_works_for_long_counts_as_long_as_it_worked(clock):
     async def reconcile() -> None:
-        clock.use(2.6)
+        clock.seconds += 2.6
 
     work = Work(clock, thread_time=clock)
     await work.of(reconcile())
@@ -116,25 +104,25 @@ async def test_a_step_that_works_for_long_counts_as_long_as_it_worked(clock):
 
 
 async def test_a_step_that_is_suspended_and_works_for_long_counts_without_the_suspension(clock):
-    worked = Clock()
+    worked = FakeClock()
 
     async def reconcile() -> None:
-        clock.use(600)
-        worked.use(2.6)
+        clock.seconds += 600
+        worked.seconds += 2.6
 
-    worked.use(1_000)
+    worked.seconds += 1_000
     work = Work(clock, thread_time=worked)
     await work.of(reconcile())
     assert work.seconds == pytest.approx(2.6)
 
 
 async def test_what_others_have_worked_before_makes_a_long_step_no_longer(clock):
-    worked = Clock()
+    worked = FakeClock()
 
     async def reconcile() -> None:
-        worked.use(10)
+        worked.seconds += 10
         await asyncio.sleep(0)
-        clock.use(2.6)
+        clock.seconds += 2.6
 
     work = Work(clock, thread_time=worked)
     await work.of(reconcile())

@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from tests.deadline import DEADLINE_SECONDS
+from tests.fakes.clock import FakeClock
 from wire.api.status import NotSent, StatusError, Unavailable
 from wire.kube.client import KubeClient
 from wire.kube.cluster_access import ClusterAccess
@@ -32,18 +33,10 @@ class Source:
         return ClusterAccess(server=self.server, authorization=f"Bearer {self.readings}")
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
-async def client_of(server: str, clock: Clock | None = None, **limits: int) -> KubeClient:
+async def client_of(server: str, clock: FakeClock | None = None, **limits: int) -> KubeClient:
     source = Source(server)
     connection = Connection(
-        source, await source.read(), user_agent="test/1", monotonic=clock or Clock()
+        source, await source.read(), user_agent="test/1", monotonic=clock or FakeClock()
     )
     return KubeClient(connection, **{"timeout_seconds": DEADLINE_SECONDS} | limits)
 
@@ -54,7 +47,7 @@ async def serve() -> AsyncIterator[Serve]:
     runners: list[web.AppRunner] = []
     clients: list[KubeClient] = []
 
-    async def start(handler: Handler, clock: Clock | None = None, **limits: int) -> KubeClient:
+    async def start(handler: Handler, clock: FakeClock | None = None, **limits: int) -> KubeClient:
         app = web.Application()
         app.router.add_route("*", "/{rest:.*}", handler)
         runner = web.AppRunner(app, shutdown_timeout=0.01)
@@ -127,7 +120,7 @@ async def test_after_a_401_the_token_is_read_again_and_the_request_sent_once_mor
     async def only_the_second(request: web.Request) -> web.Response:
         return web.Response(status=200 if request.headers["Authorization"] == "Bearer 2" else 401)
 
-    clock = Clock()
+    clock = FakeClock()
     client = await serve(only_the_second, clock)
     clock.seconds = 10
     assert await client.get("/x") == b""

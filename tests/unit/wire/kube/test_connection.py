@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from testbed.certificates import Authority
+from tests.fakes.clock import FakeClock
 from wire.kube.chosen_context import CURRENT, ChosenContext
 from wire.kube.cluster_access import ConnectionConfigError, ServiceAccount
 from wire.kube.connection import Connection, connect
@@ -19,13 +20,6 @@ IN_CLUSTER = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": 
 @pytest.fixture(scope="module")
 def authority():
     return Authority("test")
-
-
-class Clock:
-    seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 def kubeconfig(folder, user, *, server="https://host:6443/", ca=b""):
@@ -65,7 +59,7 @@ async def test_a_token_file_is_read_again_within_a_minute(tmp_path):
     source = Kubeconfig(
         str(kubeconfig(tmp_path, "{tokenFile: token}", server="http://host")), CURRENT
     )
-    clock = Clock()
+    clock = FakeClock()
     connection = Connection(source, await source.read(), user_agent="a/1", monotonic=clock)
     (tmp_path / "token").write_text("second\n")
     assert await connection.authorization() == "Bearer first"
@@ -96,7 +90,7 @@ async def test_a_401_runs_the_plugin_again_but_many_at_once_do_not(tmp_path):
     plugin.chmod(0o700)
     user = f"{{exec: {{apiVersion: client.authentication.k8s.io/v1, command: {plugin}}}}}"
     source = Kubeconfig(str(kubeconfig(tmp_path, user, server="http://host")), CURRENT)
-    clock = Clock()
+    clock = FakeClock()
     connection = Connection(source, await source.read(), user_agent="a/1", monotonic=clock)
     clock.seconds = 61
     await connection.authorization()
@@ -114,7 +108,7 @@ def service_account(tmp_path, authority):
 
 
 async def test_a_pod_finds_its_cluster_and_sees_its_token_replaced(service_account, tmp_path):
-    clock = Clock()
+    clock = FakeClock()
     connection = Connection(
         service_account, await service_account.read(), user_agent="a/1", monotonic=clock
     )
@@ -125,7 +119,7 @@ async def test_a_pod_finds_its_cluster_and_sees_its_token_replaced(service_accou
 
 
 async def test_a_token_that_vanishes_leaves_the_last_one_in_use(service_account, tmp_path, caplog):
-    clock = Clock()
+    clock = FakeClock()
     connection = Connection(
         service_account, await service_account.read(), user_agent="a/1", monotonic=clock
     )
@@ -144,7 +138,7 @@ async def test_an_empty_token_file_leaves_the_last_token_in_use(
     of_user = Kubeconfig(
         str(kubeconfig(tmp_path, "{tokenFile: token}", server="http://host")), CURRENT
     )
-    clock = Clock()
+    clock = FakeClock()
     connections = [
         Connection(source, await source.read(), user_agent="a/1", monotonic=clock)
         for source in (service_account, of_user)
@@ -169,7 +163,7 @@ async def test_an_empty_token_file_at_the_start_is_an_error_that_names_it(
 
 
 async def test_a_new_ca_is_trusted_by_new_connections(service_account, tmp_path):
-    clock = Clock()
+    clock = FakeClock()
     connection = Connection(
         service_account, await service_account.read(), user_agent="a/1", monotonic=clock
     )

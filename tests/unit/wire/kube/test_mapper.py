@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from tests.fakes import virtual_time
+from tests.fakes.clock import FakeClock
 from wire.api.status import StatusError, Unavailable
 from wire.kube.mapper import NoMatchError, RestMapper
 from wire.kube.requests import JSON
@@ -59,13 +60,6 @@ class Documents:
         if document is None:
             raise StatusError("not there", code=404, reason="NotFound")
         return json.dumps(document).encode()
-
-
-class Clock:
-    seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
 
 
 async def test_the_aggregated_documents_are_sufficient():
@@ -192,7 +186,7 @@ def test_discovery_is_read_often_until_it_was_read_once_and_then_periodically():
 
 
 async def test_an_unknown_name_refreshes_discovery_but_not_every_time():
-    clock = Clock()
+    clock = FakeClock()
     changes: list[str] = []
     server = Documents({"/api": CORE, "/apis": aggregated()})
     mapper = RestMapper(server, monotonic=clock, on_change=lambda: changes.append("changed"))
@@ -346,7 +340,7 @@ async def test_a_version_that_hangs_is_left_to_the_next_refresh():
 class SlowDocuments(Documents):
     """Each response takes six seconds."""
 
-    def __init__(self, documents: Mapping[str, object], clock: Clock) -> None:
+    def __init__(self, documents: Mapping[str, object], clock: FakeClock) -> None:
         super().__init__(documents)
         self.clock = clock
 
@@ -358,7 +352,7 @@ class SlowDocuments(Documents):
 
 
 async def test_lookups_that_miss_together_refresh_a_slow_discovery_once():
-    clock = Clock()
+    clock = FakeClock()
     clock.seconds = 60
     server = SlowDocuments({"/api": CORE, "/apis": aggregated()}, clock)
     mapper = RestMapper(server, monotonic=clock)

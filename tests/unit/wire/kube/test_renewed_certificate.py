@@ -8,7 +8,7 @@ import pytest
 from cryptography import x509
 
 from testbed.certificates import Authority
-from tests.unit.wire.kube.test_client import Clock
+from tests.fakes.clock import FakeClock
 from wire.kube.client import KubeClient
 from wire.kube.cluster_access import ClusterAccess
 from wire.kube.connection import Connection
@@ -40,7 +40,7 @@ class Files:
         self.folder, self.authority, self.server = folder, Authority("test"), Server()
         (folder / "ca.crt").write_bytes(self.authority.certificate)
         self.authority.serving("server").write(folder, "server")
-        self.clock, self.address = Clock(), ""
+        self.clock, self.address = FakeClock(), ""
         self.serial = self.renew()
 
     def renew(self) -> str:

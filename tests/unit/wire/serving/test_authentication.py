@@ -181,7 +181,7 @@ async def test_garbage_does_not_delay_the_reviews_of_accepted_tokens(serve, worl
 async def test_garbage_does_not_displace_accepted_tokens(world):
     world.api.users_by_token["good"] = {"username": "robot"}
     trust = TrustSource(ServingOptions(secure_port=1, authentication_skip_lookup=True), None)
-    authenticator = Authenticator(trust, world.api)
+    authenticator = Authenticator(trust, world.api, token_cache_seconds=600.0)
 
     async def is_accepted(token):
         try:

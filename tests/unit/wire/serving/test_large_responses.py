@@ -10,6 +10,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from testbed.waiting import until
+from tests.fakes.clock import FakeClock
 from tests.traced_memory import traced_memory
 from wire.api.json_pieces import JSONPieces, in_pieces
 from wire.serving.access_guard import errors_to_status
@@ -76,15 +77,6 @@ class Serving:
             await reader.readline()
         self._open.push_async_callback(closed, writer)
         return reader, writer
-
-
-class Clock:
-    """A monotonic clock that a test moves."""
-
-    seconds = 0.0
-
-    def __call__(self):
-        return self.seconds
 
 
 async def closed(writer):
@@ -187,7 +179,7 @@ async def test_a_response_that_does_not_fit_beside_the_others_is_refused_for_a_w
 
 
 async def test_a_response_whose_client_reads_slowly_makes_place_for_another_one():
-    clock = Clock()
+    clock = FakeClock()
     async with Serving(DOCUMENT) as serving:
         serving.budget = SendingBudget(OWN.own_bytes + 1_000, monotonic=clock)
         reader, _ = await serving.unread()
@@ -199,7 +191,7 @@ async def test_a_response_whose_client_reads_slowly_makes_place_for_another_one(
 
 
 async def test_a_response_whose_client_reads_slowly_is_complete_if_no_other_needs_its_place():
-    clock = Clock()
+    clock = FakeClock()
     async with Serving(DOCUMENT) as serving:
         serving.budget = SendingBudget(3 * OWN.own_bytes, monotonic=clock)
         reader, _ = await serving.unread()
@@ -210,7 +202,7 @@ async def test_a_response_whose_client_reads_slowly_is_complete_if_no_other_need
 
 
 async def test_a_response_that_takes_nothing_of_its_own_makes_no_place():
-    clock = Clock()
+    clock = FakeClock()
     async with Serving(ENCODED) as serving:
         serving.budget = SendingBudget(1_000, monotonic=clock)
         reader, _ = await serving.unread(is_counted=False)
