@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from testbed import certificates, kubeconfig, web
 from testbed.waiting import DeadlineExceeded, until
+from wire.process import go_yaml
 
 MASTERS = "system:masters"
 KUBECTL_DEADLINE_SECONDS = 300  # longer than any --timeout used in a test
-GET_SECONDS = 60.0  # as kube-apiserver's --request-timeout
+REQUEST_SECONDS = 60.0  # as kube-apiserver's --request-timeout
+JSON = "application/json"
+APPLIED = "application/apply-patch+yaml"
+APPLY = "fieldManager=testbed&fieldValidation=Strict&force=true"
 
 
 class RequestFailed(Exception):
@@ -45,8 +48,9 @@ class ClusterAccess:
         self.kubeconfig_directory = directory / "kubeconfigs"
         self._authority = certificates.Authority("loadline-testbed-ca")
         self._connections = web.Connections(
-            api_port, tls=lambda: self.administrator_tls, timeout_seconds=GET_SECONDS
+            api_port, tls=lambda: self.administrator_tls, timeout_seconds=REQUEST_SECONDS
         )
+        self._resources: dict[tuple[str, str], Mapping[str, Any]] = {}
 
     @property
     def authority(self) -> bytes:
@@ -130,14 +134,37 @@ class ClusterAccess:
         return done.stdout
 
     def apply(self, *manifests: str | Mapping[str, Any]) -> None:
-        """`kubectl apply` of YAML texts or objects."""
-        texts = [m if isinstance(m, str) else msgspec.json.encode(m).decode() for m in manifests]
-        self.kubectl("apply", "--filename=-", input="\n---\n".join(texts))
+        """Apply YAML texts or objects, as `kubectl apply --server-side --force-conflicts` does. Raises RequestFailed."""
+        for manifest in manifests:
+            for each in go_yaml.load_all(manifest) if isinstance(manifest, str) else (manifest,):
+                if each is not None:
+                    self.send("PATCH", f"{self._path_of(each)}?{APPLY}", each, content_type=APPLIED)
+
+    def _path_of(self, manifest: Mapping[str, Any]) -> str:
+        version, metadata = manifest["apiVersion"], manifest["metadata"]
+        path = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        resource = self._resource(path, manifest["kind"])
+        if resource["namespaced"]:
+            path += f"/namespaces/{metadata.get('namespace', 'default')}"
+        return f"{path}/{resource['name']}/{metadata['name']}"
+
+    def _resource(self, path: str, kind: str) -> Mapping[str, Any]:
+        """What discovery says of a kind. The document of a version is read again if it has not had the kind before."""
+        found = self._resources.get((path, kind))
+        if found is None:
+            for each in self.get(path)["resources"]:
+                if "/" not in each["name"]:
+                    self._resources[path, each["kind"]] = each
+            try:
+                found = self._resources[path, kind]
+            except KeyError:
+                raise RequestFailed(f"{path} has no kind {kind}") from None
+        return found
 
     def apply_crd(self, manifest: str) -> None:
         """Apply a CustomResourceDefinition and wait until its resource is served: right after the apply it is a 404."""
         self.apply(manifest)
-        definition = yaml.safe_load(manifest)
+        definition = go_yaml.load(manifest)
         group, plural = definition["spec"]["group"], definition["spec"]["names"]["plural"]
         for version in definition["spec"]["versions"]:
             path = f"/apis/{group}/{version['name']}/{plural}"
@@ -165,24 +192,40 @@ class ClusterAccess:
         """Close the connections to kube-apiserver."""
         self._connections.close()
 
-    def get(self, path: str, *, accept: str = "application/json") -> Any:
-        """GET a path of the API as the administrator, decoded: `/apis`, `/api/v1/nodes`. Raises RequestFailed.
+    def get(self, path: str, *, accept: str = JSON) -> Any:
+        """GET a path of the API, decoded: `/apis`, `/api/v1/nodes`. Raises RequestFailed."""
+        return self.send("GET", path, accept=accept)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        content_type: str = JSON,
+        accept: str = JSON,
+    ) -> Any:
+        """A request as the administrator, with a body that is encoded as JSON; returns the response, decoded. Raises RequestFailed.
 
         Without kubectl, whose start takes more CPU time than the request. As kubectl does, it tries again after a 429.
         """
-        admitted = partial(self._admitted, path, accept)
+        headers = {"Accept": accept, "Content-Type": content_type}
+        encoded = None if body is None else msgspec.json.encode(body)
+        admitted = partial(self._admitted, method, path, headers, encoded)
         try:
-            response = until(admitted, what=f"GET {path} to be admitted", every_seconds=1)
+            response = until(admitted, what=f"{method} {path} to be admitted", every_seconds=1)
         except DeadlineExceeded as refused:
             raise RequestFailed(str(refused)) from refused
-        if response.status != HTTPStatus.OK:
-            raise RequestFailed(f"GET {path}: {response.status}: {response.text}")
+        if response.status not in (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED):
+            raise RequestFailed(f"{method} {path}: {response.status}: {response.text}")
         return msgspec.json.decode(response.body)
 
-    def _admitted(self, path: str, accept: str) -> web.Response:
-        response = self._connections.get(path, headers={"Accept": accept})
+    def _admitted(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
+    ) -> web.Response:
+        response = self._connections.send(method, path, headers=headers, body=body)
         if response is None:
-            raise RequestFailed(f"GET {path}: no response")
+            raise RequestFailed(f"{method} {path}: no response")
         assert response.status != HTTPStatus.TOO_MANY_REQUESTS, response.text  # noqa: S101  for `until`
         return response
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
+from wire.process import go_yaml
 
 ROOT = Path(__file__).parents[1]
 CHARTS = ("adapter", "scaler")
@@ -50,7 +50,7 @@ def table(chart: str) -> str:
     """All values of a chart with their defaults, as Markdown."""
     directory = ROOT / "charts" / chart
     schema = json.loads((directory / "values.schema.json").read_text("utf-8"))
-    values = yaml.safe_load((directory / "values.yaml").read_text("utf-8"))
+    values = go_yaml.load((directory / "values.yaml").read_text("utf-8"))
     rows = [
         f"| `{path}` | {_default(values, path)} | {text.replace('|', chr(92) + '|')} |"
         for path, text in described(schema)
@@ -69,7 +69,7 @@ def _default(values: Any, path: str) -> str:
 
 def readme(chart: str) -> str:
     """The README of a chart."""
-    about = yaml.safe_load((ROOT / "charts" / chart / "Chart.yaml").read_text("utf-8"))
+    about = go_yaml.load((ROOT / "charts" / chart / "Chart.yaml").read_text("utf-8"))
     return README.format(
         name=about["name"],
         description=about["description"],

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import yaml
 from prometheus_client import REGISTRY
 from prometheus_client.metrics import MetricWrapperBase
 
@@ -25,6 +24,7 @@ from scaler.api.kinds import LOAD_AUTOSCALERS
 from scaler.cluster.telemetry import DESIRED, Telemetry
 from scaler.extensions import EXTENSIONS
 from scaler.runtime import autoscaler_metrics
+from wire.process import go_yaml
 
 ROOT: Final = Path(__file__).parents[1]
 FOLDER: Final = ROOT / "docs" / "reference"
@@ -79,7 +79,7 @@ def fields_page() -> str:
     """Every field of every kind, from the schemas that kube-apiserver validates."""
     sections, rows = [], []
     for path in sorted(CRDS.glob("*.yaml")):
-        for definition in yaml.safe_load_all(path.read_text("utf-8")):
+        for definition in go_yaml.load_all(path.read_text("utf-8")):
             sections += list(_kind(definition))
             rows.append(_row_of_kind(definition))
     introduction = (
@@ -207,7 +207,7 @@ def alerts_page() -> str:
         file = CHARTS / chart / "files" / "alerts.yaml"
         rules = [
             rule
-            for group in yaml.safe_load(file.read_text("utf-8"))["groups"]
+            for group in go_yaml.load(file.read_text("utf-8"))["groups"]
             for rule in group["rules"]
             if "alert" in rule
         ]

@@ -1,13 +1,14 @@
-"""HTTP GET requests to programs on loopback."""
+"""HTTP requests to programs on loopback."""
 
 import http.client
 import ssl
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 TIMEOUT_SECONDS = 5.0
+Headers = Mapping[str, str]
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -33,7 +34,7 @@ def trusting(authority: bytes | None) -> ssl.SSLContext:
 
 
 class Connections:
-    """GET requests to one server of 127.0.0.1, on connections that are kept for later ones; any thread may send them.
+    """Requests to one server of 127.0.0.1, on connections that are kept for later ones; any thread may send them.
 
     With TLS, a new connection takes three times the processor time of the request, half of it in the server.
     """
@@ -48,16 +49,23 @@ class Connections:
         self._port, self._tls, self._timeout_seconds = port, tls, timeout_seconds
         self._idle: deque[http.client.HTTPConnection] = deque()
 
-    def get(self, path: str, *, headers: dict[str, str] | None = None) -> Response | None:
+    def get(self, path: str, *, headers: Headers | None = None) -> Response | None:
+        """None if the server does not respond (yet)."""
+        return self.send("GET", path, headers=headers)
+
+    def send(
+        self, method: str, path: str, *, headers: Headers | None = None, body: bytes | None = None
+    ) -> Response | None:
         """None if the server does not respond (yet). The request is sent again if the server has closed a kept connection."""
+        request = _Request(method, path, headers or {}, body)
         try:
             connection = self._idle.pop()
         except IndexError:
             connection = _connection(self._port, self._tls and self._tls(), self._timeout_seconds)
         is_kept = connection.sock is not None
-        found = _exchange(connection, path, headers)
+        found = _exchange(connection, request)
         if found is None and is_kept:
-            found = _exchange(connection, path, headers)
+            found = _exchange(connection, request)
         if found is not None:
             self._idle.append(connection)
         return found
@@ -73,12 +81,12 @@ def get(
     path: str,
     *,
     tls: ssl.SSLContext | None = None,
-    headers: dict[str, str] | None = None,
+    headers: Headers | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Response | None:
     """GET from 127.0.0.1; None if the server does not respond (yet)."""
     connection = _connection(port, tls, timeout_seconds)
-    found = _exchange(connection, path, headers)
+    found = _exchange(connection, _Request("GET", path, headers or {}))
     connection.close()
     return found
 
@@ -91,12 +99,17 @@ def _connection(
     return http.client.HTTPSConnection("127.0.0.1", port, timeout=timeout_seconds, context=tls)
 
 
-def _exchange(
-    connection: http.client.HTTPConnection, path: str, headers: dict[str, str] | None
-) -> Response | None:
+class _Request(msgspec.Struct, frozen=True):
+    method: str
+    path: str
+    headers: Headers
+    body: bytes | None = None
+
+
+def _exchange(connection: http.client.HTTPConnection, request: _Request) -> Response | None:
     """None if the server does not respond; the connection is closed then."""
     try:
-        connection.request("GET", path, headers=headers or {})
+        connection.request(request.method, request.path, request.body, request.headers)
         response = connection.getresponse()
         return Response(response.status, response.read())
     except (OSError, http.client.HTTPException):

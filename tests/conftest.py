@@ -153,9 +153,9 @@ def prometheus(
 def namespace(cluster: Cluster) -> Iterator[str]:
     """A new namespace, deleted after the test."""
     name = f"test-{uuid.uuid4().hex[:8]}"
-    cluster.kubectl("create", "namespace", name)
+    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     yield name
-    cluster.kubectl("delete", "namespace", name, "--wait=false")
+    cluster.send("DELETE", f"/api/v1/namespaces/{name}")
 
 
 @pytest.fixture

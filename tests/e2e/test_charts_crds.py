@@ -15,6 +15,7 @@ from testbed.cluster_options import ClusterOptions
 from testbed.helm import CHARTS, Helm
 from testbed.waiting import until
 from tests.e2e.cluster_shell import cluster_shell
+from wire.process import go_yaml
 
 FOR_LOADAUTOSCALERS = {"clusterscalingcalendars", "loadautoscalers", "scalingcalendars"}
 FOR_HPAS = {"scalingmemories"}
@@ -50,7 +51,7 @@ def previous_chart(directory: Path) -> Path:
     chart = directory / "scaler"
     shutil.copytree(CHARTS / "scaler", chart)
     file = chart / "files" / "crds" / "loadautoscalers.yaml"
-    crd = yaml.safe_load(file.read_text())
+    crd = go_yaml.load(file.read_text())
     del status_fields(crd)["schedule"]
     crd["metadata"] = {"name": crd["metadata"]["name"]}
     file.write_text(yaml.safe_dump(crd, sort_keys=False))

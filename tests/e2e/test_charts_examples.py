@@ -10,6 +10,7 @@ import yaml
 
 from testbed.cluster import Cluster
 from testbed.helm import CHARTS, HELM, Helm
+from wire.process import go_yaml
 
 EXAMPLES = CHARTS / "examples"
 API = "v1beta2.custom.metrics.k8s.io"
@@ -30,7 +31,7 @@ def helm(cluster: Cluster, namespace: str) -> Iterator[Helm]:
 def example(path: str, namespace: str) -> list[dict]:
     """The documents of an example, for the namespace of a test."""
     text = (EXAMPLES / path).read_text().replace("namespace: monitoring", f"namespace: {namespace}")
-    return list(yaml.safe_load_all(text))
+    return list(go_yaml.load_all(text))
 
 
 @pytest.mark.parametrize("chart", ["adapter", "scaler"])
@@ -103,7 +104,7 @@ def test_kustomize_renders_both_charts_without_their_hooks(cluster, namespace, t
     rendered = cluster.kubectl(
         "kustomize", "--enable-helm", f"--helm-command={HELM}", str(tmp_path)
     )
-    objects = list(yaml.safe_load_all(rendered))
+    objects = list(go_yaml.load_all(rendered))
     assert not [each for each in objects if each["kind"] in {"Job", "Pod"}]
     namespaces = {each["metadata"].get("namespace") for each in objects}
     assert namespaces == {None, "kube-system", namespace}

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-import yaml
 
 from testbed import apiservices, ports
 from testbed.chart_programs import start_chart_program
@@ -19,6 +18,7 @@ from testbed.helm import CHARTS, Helm
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from testbed.waiting import until
 from tests.e2e.scaler_objects import autoscaler
+from wire.process import go_yaml
 
 SCRAPE_INTERVAL_SECONDS = 0.5
 SCRAPE_JOB = """\
@@ -137,9 +137,7 @@ def verification(
     monitor = {**values["serviceMonitor"], "enabled": True}
     text = helm.template(program, release=program[0], values={**values, "serviceMonitor": monitor})
     (spec,) = [
-        each["spec"]
-        for each in yaml.safe_load_all(text)
-        if each and each["kind"] == "ServiceMonitor"
+        each["spec"] for each in go_yaml.load_all(text) if each and each["kind"] == "ServiceMonitor"
     ]
     tls = spec["endpoints"][0]["tlsConfig"]
     source = tls["ca"]["secret"]
@@ -189,9 +187,7 @@ def test_no_alert_is_pending_while_both_programs_work(watched):
     rules = [
         rule
         for chart in ("adapter", "scaler")
-        for group in yaml.safe_load((CHARTS / chart / "files" / "alerts.yaml").read_text())[
-            "groups"
-        ]
+        for group in go_yaml.load((CHARTS / chart / "files" / "alerts.yaml").read_text())["groups"]
         for rule in group["rules"]
     ]
 

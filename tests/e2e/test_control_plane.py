@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+import yaml
 
+from testbed.access import RequestFailed
 from testbed.apiservices import server_name
 from testbed.assets import KUBERNETES_VERSIONS, NEWEST_KUBERNETES, chosen_kubernetes
 from testbed.cluster import Cluster, KubectlFailed
@@ -24,6 +26,31 @@ def test_kubernetes_reports_the_chosen_version(cluster):
     chosen = KUBERNETES_VERSIONS[chosen_kubernetes()]
     assert versions["serverVersion"]["gitVersion"] == chosen
     assert versions["clientVersion"]["gitVersion"] == KUBERNETES_VERSIONS[NEWEST_KUBERNETES]
+
+
+def config_map(namespace, **fields):
+    metadata = {"name": "applied", "namespace": namespace}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **fields}
+
+
+def test_what_is_applied_has_only_what_the_last_manifest_says(cluster, namespace):
+    path = f"/api/v1/namespaces/{namespace}/configmaps/applied"
+    cluster.apply(config_map(namespace, data={"a": "1", "b": "2"}))
+    cluster.send("PATCH", path, {"data": {"c": "3"}}, content_type="application/merge-patch+json")
+    cluster.apply(yaml.safe_dump(config_map(namespace, data={"a": "4"})) + "---\n")
+    assert cluster.get(path)["data"] == {"a": "4", "c": "3"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param({"datum": {}}, "field not declared in schema", id="field"),
+        pytest.param({"kind": "ConfigMop"}, "/api/v1 has no kind ConfigMop", id="kind"),
+    ],
+)
+def test_a_manifest_with_an_unknown_name_is_refused(cluster, namespace, change, message):
+    with pytest.raises(RequestFailed, match=message):
+        cluster.apply(config_map(namespace) | change)
 
 
 def test_a_deployment_becomes_available_on_the_nodes(cluster, namespace):

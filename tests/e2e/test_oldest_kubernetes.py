@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from testbed import apiservices, ports
 from testbed.assets import OLDEST
@@ -20,6 +19,7 @@ from tests.e2e.test_crd import LA, dry_run
 from wire.api.status import StatusError
 from wire.kube.client import KubeClient
 from wire.kube.connection import connect
+from wire.process import go_yaml
 
 APIS = ("v1beta1.external.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io")
 METRICS = [
@@ -71,7 +71,7 @@ def test_the_charts_state_the_version_that_is_tested(oldest):
     tested = oldest.get("/version")
     assert (tested["major"], tested["minor"]) == ("1", "29")
     stated = {
-        chart: yaml.safe_load((CHARTS / chart / "Chart.yaml").read_text())["kubeVersion"]
+        chart: go_yaml.load((CHARTS / chart / "Chart.yaml").read_text())["kubeVersion"]
         for chart in ("adapter", "scaler")
     }
     assert stated == {"adapter": ">=1.23.0-0", "scaler": ">=1.29.0-0"}

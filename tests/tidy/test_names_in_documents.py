@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
+
+from wire.process import go_yaml
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ("adapter", "scaler", "wire", "kubectl_loadline")
@@ -75,9 +76,7 @@ def chart_values() -> frozenset[str]:
     return frozenset(
         name
         for chart in ("adapter", "scaler")
-        for name in keys_of(
-            yaml.safe_load((ROOT / f"charts/{chart}/values.yaml").read_text("utf-8"))
-        )
+        for name in keys_of(go_yaml.load((ROOT / f"charts/{chart}/values.yaml").read_text("utf-8")))
     )
 
 

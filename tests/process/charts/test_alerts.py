@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from testbed import assets
+from wire.process import go_yaml
 
 ROOT = Path(__file__).parents[3]
 FILES = {
@@ -17,7 +18,7 @@ FILES = {
 RULES = {
     rule["alert"]: rule
     for file in FILES.values()
-    for group in yaml.safe_load(file.read_text())["groups"]
+    for group in go_yaml.load(file.read_text())["groups"]
     for rule in group["rules"]
 }
 POD = 'namespace="monitoring",pod="a-0",job="loadline"'

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 import yaml
 
+from wire.process import go_yaml
+
 ROOT = Path(__file__).resolve().parents[3]
 HELM = Path(sys.executable).with_name("helm")
 
 IMAGE = {"repository": "registry.example.com/loadline-autoscaler"}
 """Required by both charts."""
 
-FAST_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The CRDs of the scaler chart have 100 KB."""
 
 UNVERIFIED = {"insecureSkipVerify": True}
@@ -34,7 +35,7 @@ class Rendered:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        everything: list[Manifest] = [m for m in yaml.load_all(text, Loader=FAST_LOADER) if m]
+        everything: list[Manifest] = [m for m in go_yaml.load_all(text) if m]
         self.manifests = [m for m in everything if not _is_hook(m)]
         self.hooks = [m for m in everything if _is_hook(m)]
 
@@ -84,7 +85,7 @@ class Chart:
 
     @property
     def values(self) -> Manifest:
-        read: Manifest = yaml.safe_load((self.path / "values.yaml").read_text())
+        read: Manifest = go_yaml.load((self.path / "values.yaml").read_text())
         return read
 
     def render(

@@ -9,6 +9,7 @@ import yaml
 
 from adapter.config import parse
 from adapter.config.problems import ConfigError
+from wire.process import go_yaml
 
 CUSTOM = ["v1beta1.custom.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io"]
 EXTERNAL = ["v1beta1.external.metrics.k8s.io"]
@@ -23,7 +24,7 @@ def registered(rendered):
 
 
 def configuration(rendered):
-    return yaml.safe_load(rendered.one("ConfigMap")["data"]["config.yaml"])
+    return go_yaml.load(rendered.one("ConfigMap")["data"]["config.yaml"])
 
 
 # ---- metrics
@@ -347,7 +348,7 @@ def test_wildcards_stand_for_metric_names_only(adapter):
 
 def test_a_values_file_of_the_prometheus_community_chart_is_accepted(adapter):
     values = Path(__file__).with_name("prometheus-community-values.yaml").read_text()
-    rendered = adapter.render(yaml.safe_load(values))
+    rendered = adapter.render(go_yaml.load(values))
     deployment = rendered.one("Deployment")
     assert deployment["metadata"]["namespace"] == "elsewhere"
     assert deployment["spec"]["replicas"] == 2

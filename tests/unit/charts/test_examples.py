@@ -1,16 +1,16 @@
 """The examples for OpenShift, Argo CD, Flux and Kustomize fit the charts. tests/e2e applies what they render."""
 
 import pytest
-import yaml
 
 from adapter.commands import check
 from tests.unit.charts.conftest import ROOT, Chart
+from wire.process import go_yaml
 
 EXAMPLES = ROOT / "charts" / "examples"
 
 
 def documents(path):
-    return list(yaml.safe_load_all((EXAMPLES / path).read_text()))
+    return list(go_yaml.load_all((EXAMPLES / path).read_text()))
 
 
 def releases():
@@ -33,7 +33,7 @@ def test_a_release_of_an_example_is_rendered_by_the_chart_of_its_version(
     name, version, release, values
 ):
     chart = Chart(name.removeprefix("loadline-"))
-    about = yaml.safe_load((chart.path / "Chart.yaml").read_text())
+    about = go_yaml.load((chart.path / "Chart.yaml").read_text())
     assert (about["name"], about["version"]) == (name, version)
     rendered = chart.render(values, release=release)
     assert rendered.one("Deployment")["metadata"]["name"] == name

@@ -8,9 +8,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 
 from testbed.image import dockerfile
+from wire.process import go_yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 INSTRUCTIONS = tuple(dockerfile.instructions((ROOT / "Dockerfile").read_text()))
@@ -122,7 +122,7 @@ def test_the_image_starts_the_adapter_in_a_deployment_of_prometheus_adapter():
 
 def test_the_release_workflow_builds_what_is_in_the_repository():
     text = (ROOT / ".github" / "workflows" / "release.yaml").read_text()
-    jobs = yaml.safe_load(text)["jobs"]
+    jobs = go_yaml.load(text)["jobs"]
     assert [jobs[name].get("needs") for name in ("test", "image", "charts", "plugin")] == [
         None,
         "test",
@@ -146,7 +146,7 @@ def test_the_release_workflow_puts_the_published_image_into_the_published_charts
         values.write_text((ROOT / "charts" / chart / "values.yaml").read_text())
         environment = {**os.environ, "chart": chart, "REGISTRY": "registry.example.com/l"}
         subprocess.run(["sh", "-ec", replace], cwd=tmp_path, env=environment, check=True)
-        image = yaml.safe_load(values.read_text())["image"]["repository"]
+        image = go_yaml.load(values.read_text())["image"]["repository"]
         assert image == "registry.example.com/l/loadline-autoscaler"
 
 
@@ -161,7 +161,7 @@ def test_a_workflow_runs_actions_by_their_commit(name):
 
 
 def test_a_job_of_the_release_has_only_the_rights_that_its_steps_need():
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yaml").read_text())
+    workflow = go_yaml.load((ROOT / ".github" / "workflows" / "release.yaml").read_text())
     assert workflow["permissions"] == {"contents": "read"}
     for job in workflow["jobs"].values():
         commands = "".join(step.get("run", "") for step in job["steps"])
@@ -173,7 +173,7 @@ def test_a_job_of_the_release_has_only_the_rights_that_its_steps_need():
 
 def test_the_workflow_of_pull_requests_may_only_read():
     text = (ROOT / ".github" / "workflows" / "pull-request.yaml").read_text()
-    workflow = yaml.safe_load(text)
+    workflow = go_yaml.load(text)
     assert workflow["permissions"] == {"contents": "read"}
     assert not any("permissions" in job for job in workflow["jobs"].values())
     assert "pull_request_target" not in text
@@ -182,6 +182,6 @@ def test_the_workflow_of_pull_requests_may_only_read():
 def test_the_package_and_both_charts_have_one_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for chart in ("adapter", "scaler"):
-        about = yaml.safe_load((ROOT / "charts" / chart / "Chart.yaml").read_text())
+        about = go_yaml.load((ROOT / "charts" / chart / "Chart.yaml").read_text())
         assert about["version"] == about["appVersion"] == project["version"]
     assert f"VERSION={project['version']}" in instructions("ARG")

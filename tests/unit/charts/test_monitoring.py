@@ -5,14 +5,14 @@ import re
 import subprocess
 
 import pytest
-import yaml
 
 from testbed import chart_values
 from tests.unit.charts.conftest import ROOT, UNVERIFIED
+from wire.process import go_yaml
 
 
 def alerts_of(chart):
-    groups = yaml.safe_load((chart.path / "files" / "alerts.yaml").read_text())["groups"]
+    groups = go_yaml.load((chart.path / "files" / "alerts.yaml").read_text())["groups"]
     return [rule for group in groups for rule in group["rules"]]
 
 
@@ -178,8 +178,8 @@ def test_the_scaler_needs_no_service_for_a_pod_monitor(scaler):
 
 def test_kube_state_metrics_reads_fields_that_the_crd_has(scaler):
     file = scaler.path / "files" / "kube-state-metrics.yaml"
-    (resource,) = yaml.safe_load(file.read_text())["spec"]["resources"]
-    crd = yaml.safe_load((scaler.path / "files" / "crds" / "loadautoscalers.yaml").read_text())[
+    (resource,) = go_yaml.load(file.read_text())["spec"]["resources"]
+    crd = go_yaml.load((scaler.path / "files" / "crds" / "loadautoscalers.yaml").read_text())[
         "spec"
     ]
     kind = resource["groupVersionKind"]
@@ -215,7 +215,7 @@ def test_kube_state_metrics_reads_fields_that_the_crd_has(scaler):
 
 def test_alerts_and_the_dashboard_use_metrics_that_kube_state_metrics_has(scaler):
     file = scaler.path / "files" / "kube-state-metrics.yaml"
-    (resource,) = yaml.safe_load(file.read_text())["spec"]["resources"]
+    (resource,) = go_yaml.load(file.read_text())["spec"]["resources"]
     known = {f"{resource['metricNamePrefix']}_{metric['name']}" for metric in resource["metrics"]}
     for name in ("alerts.yaml", "dashboard.json"):
         used = set(
@@ -231,9 +231,9 @@ def test_the_values_of_kube_state_metrics_contain_the_configuration(
 ):
     (tmp_path / "charts").symlink_to(ROOT / "charts")
     subprocess.run(["bash", "-c", documented_block.text], cwd=tmp_path, check=True)
-    values = yaml.safe_load((tmp_path / "ksm-values.yaml").read_text())["customResourceState"]
+    values = go_yaml.load((tmp_path / "ksm-values.yaml").read_text())["customResourceState"]
     file = scaler.path / "files" / "kube-state-metrics.yaml"
-    assert values == {"enabled": True, "config": yaml.safe_load(file.read_text())}
+    assert values == {"enabled": True, "config": go_yaml.load(file.read_text())}
 
 
 @pytest.mark.parametrize("chart_name", chart_values.CHARTS)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import re2
-import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wire.api.quantity import Quantity
+from wire.process import go_yaml
 
 CRD = Path(__file__).parents[3] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 quantities = st.from_regex(
@@ -22,7 +22,7 @@ quantities = st.from_regex(
 
 def pattern(*path: str) -> str:
     """The pattern of a field of `spec`, by its names; `items` are the items of a list."""
-    (version,) = yaml.safe_load(CRD.read_text())["spec"]["versions"]
+    (version,) = go_yaml.load(CRD.read_text())["spec"]["versions"]
     schema: Any = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
     for name in path:
         schema = schema["items"] if name == "items" else schema["properties"][name]

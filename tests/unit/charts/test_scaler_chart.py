@@ -1,9 +1,9 @@
 """The scaler chart: flags and permissions."""
 
 import pytest
-import yaml
 
 from tests.unit.charts.conftest import granted, permissions
+from wire.process import go_yaml
 
 BOUND = {
     "r-loadline-scaler",
@@ -265,10 +265,10 @@ def test_the_crds_that_the_mode_requires_are_rendered(scaler, values, plurals):
 
 
 def test_artifact_hub_lists_every_crd(scaler):
-    about = yaml.safe_load((scaler.path / "Chart.yaml").read_text())
-    listed = yaml.safe_load(about["annotations"]["artifacthub.io/crds"])
+    about = go_yaml.load((scaler.path / "Chart.yaml").read_text())
+    listed = go_yaml.load(about["annotations"]["artifacthub.io/crds"])
     files = (scaler.path / "files" / "crds").glob("*.yaml")
-    written = [crd for f in files for crd in yaml.safe_load_all(f.read_text())]
+    written = [crd for f in files for crd in go_yaml.load_all(f.read_text())]
     assert {each["name"]: (each["kind"], each["version"]) for each in listed} == {
         crd["metadata"]["name"]: (crd["spec"]["names"]["kind"], crd["spec"]["versions"][-1]["name"])
         for crd in written
@@ -285,7 +285,7 @@ def test_the_rendered_crds_are_those_of_the_files(scaler):
     written = {
         crd["metadata"]["name"]: crd["spec"]
         for f in files
-        for crd in yaml.safe_load_all(f.read_text())
+        for crd in go_yaml.load_all(f.read_text())
     }
     for values in ({}, {"watch": "horizontalpodautoscalers"}):
         for crd in scaler.render(values).of("CustomResourceDefinition"):

@@ -24,6 +24,13 @@ def serving(port: int = 0, *, closes: bool = False) -> Iterator[tuple[int, set[t
             self.wfile.write(b"ok")
             self.close_connection = closes
 
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(201)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
         def log_message(self, *_: object) -> None:
             pass
 
@@ -37,6 +44,13 @@ def test_requests_one_after_the_other_use_one_connection():
     with serving() as (port, clients), closing(web.Connections(port)) as connections:
         assert [connections.get("/").status for _ in range(3)] == [200] * 3
         assert len(clients) == 1
+
+
+def test_a_request_may_have_a_body():
+    with serving() as (port, _), closing(web.Connections(port)) as connections:
+        assert connections.get("/").status == 200
+        response = connections.send("POST", "/", body=b"sent")
+        assert (response.status, response.body) == (201, b"sent")
 
 
 def test_a_request_is_sent_again_on_a_new_connection_if_the_server_has_closed_the_kept_one():

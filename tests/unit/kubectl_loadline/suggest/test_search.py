@@ -29,6 +29,7 @@ from kubectl_loadline.suggest.search import SHARES, Problem, bounds, searched
 from kubectl_loadline.suggest.series_choice import judged
 from scaler.api.autoscaler import Autoscaler
 from tests.unit.scaler.objects import autoscaler, average, named, of_pods, spec
+from wire.process import go_yaml
 
 CRD = Path(__file__).parents[4] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 START = 1_000_020
@@ -111,7 +112,7 @@ def test_all_choices_are_in_the_manifest():
         metric="requests", share=0.7, target=70, min_replicas=2, max_replicas=9, tolerance=0.0,
         scale_down_window_seconds=600, scale_up=FAST_UP, forecast=True,
     )  # fmt: skip
-    manifest = yaml.safe_load(yaml.safe_dump(manifest_of(choices, WORKLOAD)))
+    manifest = go_yaml.load(yaml.safe_dump(manifest_of(choices, WORKLOAD)))
     assert msgspec.convert(manifest, Autoscaler) == autoscaler_of(choices, WORKLOAD)
     assert manifest["spec"]["mode"] == "DryRun"
     assert manifest["spec"]["forecast"] == {"metric": "requests", "mode": "Add", "leadSeconds": 240}
@@ -159,7 +160,7 @@ def test_a_full_replica_has_the_95th_percentile_of_the_recorded_load():
 
 @pytest.mark.parametrize("metric", ["http_requests_per_second", "cpu", "Bytes:in__", "a" * 100])
 def test_the_names_in_the_manifest_fit_the_crd(metric):
-    (version,) = yaml.safe_load(CRD.read_text())["spec"]["versions"]
+    (version,) = go_yaml.load(CRD.read_text())["spec"]["versions"]
     spec_schema = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     name = spec_schema["metrics"]["items"]["properties"]["name"]
     choices = Choices(
@@ -190,7 +191,7 @@ def test_the_manifest_and_the_rules_are_accepted(files, capsys):
     ]
     assert main([*arguments, "--short=2"]) == 0
     text = capsys.readouterr().out
-    manifest = yaml.safe_load(text)
+    manifest = go_yaml.load(text)
     assert manifest["kind"] == "LoadAutoscaler"
     assert manifest["spec"]["scaleTargetRef"] == {
         "kind": "Deployment",
@@ -253,7 +254,7 @@ def test_comments_on_a_terminal_are_broken_at_its_width_and_the_manifest_is_not(
     _, shown = suggested(files, capsys)
     comments = [line for line in shown.out.splitlines() if line.startswith("#")]
     assert max(map(len, comments)) <= 60
-    assert yaml.safe_load(shown.out) == yaml.safe_load(piped.out)
+    assert go_yaml.load(shown.out) == go_yaml.load(piped.out)
 
 
 def test_a_workload_without_a_namespace_gets_that_of_the_context(files, capsys, monkeypatch):
@@ -263,9 +264,9 @@ def test_a_workload_without_a_namespace_gets_that_of_the_context(files, capsys, 
     )
     monkeypatch.setenv("KUBECONFIG", str(files / "kubeconfig"))
     _, printed = suggested(files, capsys, "--short=2")
-    assert yaml.safe_load(printed.out)["metadata"]["namespace"] == "mail"
+    assert go_yaml.load(printed.out)["metadata"]["namespace"] == "mail"
     _, printed = suggested(files, capsys, "--short=2", "--namespace=eu")
-    assert yaml.safe_load(printed.out)["metadata"]["namespace"] == "eu"
+    assert go_yaml.load(printed.out)["metadata"]["namespace"] == "eu"
 
 
 def test_nothing_is_proposed_for_a_workload_without_a_name(files, capsys):

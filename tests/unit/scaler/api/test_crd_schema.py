@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 
 from scaler.api import extension_spec as extensions
 from scaler.api.autoscaler import Autoscaler
@@ -18,6 +17,7 @@ from scaler.cluster.memories.scaling_memory import KIND, PLURAL, StoredHistory
 from scaler.cluster.status import LoadAutoscalerStatus
 from scaler.extensions import DECIDING
 from scaler.extensions.candidate.state import StoredCandidate
+from wire.process import go_yaml
 
 CRD = Path(__file__).parents[4] / "charts" / "scaler" / "files" / "crds" / "loadautoscalers.yaml"
 
@@ -25,7 +25,7 @@ CRD = Path(__file__).parents[4] / "charts" / "scaler" / "files" / "crds" / "load
 @pytest.fixture(scope="module")
 def crd() -> Any:
     """The whole document."""
-    return yaml.safe_load(CRD.read_text())
+    return go_yaml.load(CRD.read_text())
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_every_field_that_the_scaler_reads_or_writes_is_in_the_schema(
 
 
 def test_every_field_of_a_scaling_memory_is_in_its_schema() -> None:
-    document = yaml.safe_load(CRD.with_name("scalingmemories.yaml").read_text())
+    document = go_yaml.load(CRD.with_name("scalingmemories.yaml").read_text())
     names = document["spec"]["names"]
     assert (names["kind"], names["plural"]) == (KIND, PLURAL)
     part = document["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
@@ -145,7 +145,7 @@ def is_field_struct(value: object) -> bool:
 
 def test_the_calendars_have_the_fields_and_kinds_that_the_scaler_reads() -> None:
     components = msgspec.json.schema_components([Calendar])[1]
-    found = list(yaml.safe_load_all(CRD.with_name("scalingcalendars.yaml").read_text()))
+    found = list(go_yaml.load_all(CRD.with_name("scalingcalendars.yaml").read_text()))
     assert [each["spec"]["names"]["kind"] for each in found] == list(CalendarKind)
     for each in found:
         schema = each["spec"]["versions"][0]["schema"]["openAPIV3Schema"]

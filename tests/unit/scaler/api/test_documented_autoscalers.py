@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import yaml
-
 from tests.crd_schema import Schema, unknown_fields, violations
 from tests.documented_autoscalers import whole_object
 from tests.documented_blocks import ROOT
+from wire.process import go_yaml
 
 CRDS = ROOT / "charts" / "scaler" / "files" / "crds"
 
@@ -14,7 +13,7 @@ CRDS = ROOT / "charts" / "scaler" / "files" / "crds"
 def schema_of(kind: str, files: Path = CRDS) -> Schema:
     """The schema of the kind, in one of the files of the chart."""
     for file in sorted(files.glob("*.yaml")):
-        for crd in yaml.load_all(file.read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        for crd in go_yaml.load_all(file.read_text()):
             if crd["spec"]["names"]["kind"] == kind:
                 found: Schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
                 return found
