@@ -3,20 +3,38 @@
 from collections.abc import Iterator, Sequence
 
 from tests.simulation.invariants import Run
-from tests.simulation.journal import Restored, ScaleWritten
+from tests.simulation.journal import Bounds, Restored, ScaleWritten
 from tests.simulation.scenario import AutoscalerPlan
 
 
 def created(run: Run, plan: AutoscalerPlan, at: float) -> float:
     """When the autoscaler that exists at this moment was created: an earlier one of its name does not count."""
-    key = f"{run.scenario.kind.plural}/{plan.key}"
     created, existed = 0.0, False
-    for each in run.journal.bounds:
-        if each.key == key and each.at <= at:
-            if each.exists and not existed:
-                created = each.at
-            existed = each.exists
+    for each in _versions(run, plan, at):
+        if each.exists and not existed:
+            created = each.at
+        existed = each.exists
     return created
+
+
+def existed_before(run: Run, plan: AutoscalerPlan, created_at: float) -> tuple[float, float] | None:
+    """From when until when an autoscaler existed that a restore created again at this moment, with its uid and what it remembers.
+
+    None for a new one.
+    """
+    restore = next((each for each in run.journal.restores if each.at == created_at), None)
+    if restore is None:
+        return None
+    now, before = _versions(run, plan, created_at), _versions(run, plan, restore.backup_at)
+    if not now or not before or not before[-1].exists or before[-1].uid != now[-1].uid:
+        return None
+    return created(run, plan, restore.backup_at), restore.backup_at
+
+
+def _versions(run: Run, plan: AutoscalerPlan, at: float) -> list[Bounds]:
+    """Until this moment, of all autoscalers of its name."""
+    key = f"{run.scenario.kind.plural}/{plan.key}"
+    return [each for each in run.journal.bounds if each.key == key and each.at <= at]
 
 
 def created_as_known(run: Run, plan: AutoscalerPlan, at: float) -> tuple[float, ...]:

@@ -175,6 +175,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
     at: float
     key: str
+    uid: str
     target: str
     min_replicas: int
     max_replicas: int

@@ -53,10 +53,12 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
     found: tuple[int, ...]
 
     def replaced(self, seeds: range, found: Sequence[int]) -> "Rate":
-        """With the results of these seeds, which are the first ones or follow those that there are."""
+        """With the results of these seeds, which are some of those that there are or follow them."""
         kept = [each for each in self.found if each not in seeds]
-        ran = seeds.stop if seeds.start == 0 else max(self.seeds, seeds.stop)
-        return Rate(seeds=ran, found=tuple(sorted([*(e for e in kept if e < ran), *found])))
+        return Rate(seeds=max(self.seeds, seeds.stop), found=tuple(sorted([*kept, *found])))
+
+
+NONE = Rate(seeds=0, found=())
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +135,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument(
         "--turn", type=int, metavar="NUMBER",
-        help=f"run {SEEDS_IN_A_TURN} more seeds of one with the fewest; if each has {SEEDS}, run one again, by the number",
+        help=f"run {SEEDS_IN_A_TURN} more seeds of one with the fewest; if each has {SEEDS}, run {SEEDS_IN_A_TURN} of one again, by the number",
     )  # fmt: skip
     given = parser.parse_args(arguments)
     rates = recorded() if RECORDED.exists() else {}
@@ -145,9 +147,10 @@ def main(arguments: Sequence[str]) -> int:
     with concurrent.futures.ProcessPoolExecutor(given.processes) as pool:
         for plant, seeds in runs:
             name = plant.__name__
-            before = rates.get(name, Rate(seeds=0, found=()))
+            before = rates.get(name, NONE)
             trials = list(pool.map(functools.partial(trial, plant=plant), seeds))
-            rates[name] = before.replaced(seeds, [each.seed for each in trials if each.is_found])
+            kept = NONE if given.turn is None else before
+            rates[name] = kept.replaced(seeds, [each.seed for each in trials if each.is_found])
             is_worse |= _is_worse(name, before, rates[name], trials)
             RECORDED.write_bytes(written(rates))
     if given.turn is not None:
@@ -167,13 +170,14 @@ def _seeds_of(plant: Callable[[], Tamper], rates: Mapping[str, Rate]) -> int:
 def run_of_turn(
     number: int, plants: Sequence[Callable[[], Tamper]], rates: Mapping[str, Rate]
 ) -> tuple[Callable[[], Tamper], range]:
-    """A planted fault and the seeds to run: first all get their seeds, then each is run again in its turn."""
+    """A planted fault and the seeds to run: first all get their seeds, then some of each are run again in its turn."""
     fewest = min(plants, key=lambda each: _seeds_of(each, rates))
     ran = _seeds_of(fewest, rates)
     if ran < SEEDS:
         return fewest, range(ran, min(ran + SEEDS_IN_A_TURN, SEEDS))
-    again = plants[number % len(plants)]
-    return again, range(_seeds_of(again, rates))
+    rounds, index = divmod(number, len(plants))
+    first = rounds * SEEDS_IN_A_TURN % ran
+    return plants[index], range(first, min(first + SEEDS_IN_A_TURN, ran))
 
 
 def _is_worse(name: str, before: Rate, after: Rate, trials: Sequence[Trial]) -> bool:

@@ -6,6 +6,7 @@ import pytest
 from scaler.api.kinds import HORIZONTAL_POD_AUTOSCALERS, LOAD_AUTOSCALERS, WatchedKind
 from tests.simulation.creations import (
     created_as_known,
+    existed_before,
     known_by,
     left_at_zero_since,
     remembered_changes,
@@ -37,14 +38,25 @@ def run() -> Run:
 
 def a_run(*faults: Fault, kind: WatchedKind = LOAD_AUTOSCALERS) -> Run:
     scenario, journal = msgspec.structs.replace(SCENARIO, kind=kind), Journal(())
-    for at, exists in ((0.0, True), (DELETED_AT, False), (CREATED_AT, True)):
-        journal.bounds.append(
-            Bounds(
-                at=at, key=f"{kind.plural}/{PLAN.key}", target=PLAN.key, min_replicas=1,
-                max_replicas=9, spec={}, exists=exists,
-            )
-        )  # fmt: skip
-    return Run(scenario=scenario, faults=faults, journal=journal)
+    run = Run(scenario=scenario, faults=faults, journal=journal)
+    exists(run, 0.0, "first")
+    gone(run, DELETED_AT, "first")
+    exists(run, CREATED_AT, "second")
+    return run
+
+
+def exists(run: Run, at: float, uid: str, *, exists: bool = True) -> None:
+    """From this moment on, the autoscaler has this uid."""
+    run.journal.bounds.append(
+        Bounds(
+            at=at, key=f"{run.scenario.kind.plural}/{PLAN.key}", uid=uid, target=PLAN.key,
+            min_replicas=1, max_replicas=9, spec={}, exists=exists,
+        )
+    )  # fmt: skip
+
+
+def gone(run: Run, at: float, uid: str) -> None:
+    exists(run, at, uid, exists=False)
 
 
 def change(at: float) -> ScaleWritten:
@@ -85,6 +97,23 @@ def test_changes_of_the_autoscaler_that_is_gone_count_until_the_new_one_is_known
 def test_what_is_changed_before_the_new_one_is_known_may_be_forgotten(run):
     at = FIRST_READ_AT + 2 * SCENARIO.period + 10
     assert times(run, at, 120.0, CREATED_AT + 20, at - 1) == [[CREATED_AT + 20, at - 1], [at - 1]]
+
+
+@pytest.mark.parametrize(
+    ("backup_at", "uid", "expected"),
+    [
+        pytest.param(90.0, "first", (0.0, 90.0), id="with its uid"),
+        pytest.param(90.0, "third", None, id="created by a user after the restore"),
+        pytest.param(150.0, "first", None, id="gone in the backup"),
+        pytest.param(170.0, "second", (CREATED_AT, 170.0), id="the second one"),
+    ],
+)
+def test_a_restore_brings_back_the_autoscaler_of_the_backup(run, backup_at, uid, expected):
+    run.journal.restores.append(Restored(at=400.0, backup_at=backup_at))
+    gone(run, 300.0, "second")
+    exists(run, 400.0, uid)
+    assert existed_before(run, PLAN, 400.0) == expected
+    assert existed_before(run, PLAN, CREATED_AT) is None
 
 
 @pytest.mark.parametrize(

@@ -79,8 +79,11 @@ def rates(first: int, second: int) -> dict[str, Rate]:
     [
         pytest.param(0, (40, 20), (SECOND, range(20, 40)), id="the one with the fewest"),
         pytest.param(5, (SEEDS, SEEDS - 5), (SECOND, range(SEEDS - 5, SEEDS)), id="the rest"),
-        pytest.param(0, (SEEDS, SEEDS), (FIRST, range(SEEDS)), id="again, by the number"),
-        pytest.param(3, (SEEDS, SEEDS), (SECOND, range(SEEDS)), id="again, by a larger number"),
+        pytest.param(0, (SEEDS, SEEDS), (FIRST, range(20)), id="again, by the number"),
+        pytest.param(
+            3, (SEEDS, SEEDS), (SECOND, range(20, 40)), id="others again, by a larger number"
+        ),
+        pytest.param(20, (SEEDS, SEEDS), (FIRST, range(20)), id="the first ones after the last"),
     ],
 )
 def test_a_turn_continues_the_planted_fault_with_the_fewest_seeds(turn, seeds, expected):
@@ -97,7 +100,7 @@ def test_what_is_left_is_counted():
     [
         pytest.param(range(10, 20), [12], Rate(seeds=20, found=(3, 9, 12)), id="continued"),
         pytest.param(range(10), [4], Rate(seeds=10, found=(4,)), id="run again"),
-        pytest.param(range(5), [4], Rate(seeds=5, found=(4,)), id="fewer"),
+        pytest.param(range(5), [4], Rate(seeds=10, found=(4, 9)), id="some run again"),
     ],
 )
 def test_seeds_that_are_run_replace_those_that_were_recorded(seeds, found, expected):

@@ -387,6 +387,7 @@ class World:
                 Bounds(
                     at=self.timeline.now,
                     key=f"{plural}/{metadata['namespace']}/{metadata['name']}",
+                    uid=metadata["uid"],
                     target=target,
                     min_replicas=low,
                     max_replicas=high,

@@ -12,7 +12,7 @@ import msgspec
 
 from tests.hpa_model.normalization import Changed, Recommended, Remembered, normalized
 from tests.simulation.cluster import Document
-from tests.simulation.creations import created, created_as_known
+from tests.simulation.creations import created, created_as_known, existed_before
 from tests.simulation.fields import Fields
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import BACKOFF_SECONDS, Run, Violation
@@ -32,14 +32,18 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     recommended: tuple[Recommended, ...]
     changed: tuple[Changed, ...]
 
-    def alternatives(self, since: float, until: float) -> Iterator[Remembered]:
-        """All of it, nothing, and what limits changes in one direction only."""
-        recommended = [each for each in self.recommended if since <= each.at < until]
-        changed = [each for each in self.changed if since <= each.at < until]
+    def alternatives(self, *spans: tuple[float, float]) -> Iterator[Remembered]:
+        """All that is of these spans, nothing, and what limits changes in one direction only."""
+        recommended = [each for each in self.recommended if _is_within(each.at, spans)]
+        changed = [each for each in self.changed if _is_within(each.at, spans)]
         for known in ([], recommended):
             for changes in ([], [each for each in changed if each.replicas > 0],
                             [each for each in changed if each.replicas < 0], changed):  # fmt: skip
                 yield Remembered(recommended=known, changed=changes)
+
+
+def _is_within(at: float, spans: Iterable[tuple[float, float]]) -> bool:
+    return any(since <= at < until for since, until in spans)
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,17 +201,22 @@ def _stored_last(
 ) -> Iterator[Recommended]:
     """What lasted, as far as a process can read, until it claimed the namespace: writes of the memory may have failed since.
 
-    If that is longer ago than the window, another count shows that the one before went on.
+    Or until a restore brought the autoscaler back with it. If that is longer ago than the window, another count shows that the
+    one before went on.
     """
     stores = [each.at for each in run.stores_of_memories if each.key == plan.key]
-    for claim in run.journal.held(plan.namespace):
-        stored_at = max((each for each in stores if each <= claim.at), default=0.0)
-        is_recent = claim.at - stored_at <= window_of(run, plan)
-        if claim.process and (
-            is_recent or _replicas(run, plan, claim.at) == _replicas(run, plan, stored_at)
-        ):
-            known = [counts for at, counts in wanted_at if at <= stored_at]
-            yield from (Recommended(claim.at, each) for each in (known[-1] if known else ()))
+    read = [(each.at, each.at) for each in run.journal.held(plan.namespace) if each.process]
+    read += [
+        (each.at, each.backup_at)
+        for each in run.journal.restores
+        if created(run, plan, each.at) == each.at and existed_before(run, plan, each.at)
+    ]
+    for at, until in read:
+        stored_at = max((each for each in stores if each <= until), default=0.0)
+        is_recent = at - stored_at <= window_of(run, plan)
+        if is_recent or _replicas(run, plan, at) == _replicas(run, plan, stored_at):
+            known = [counts for moment, counts in wanted_at if moment <= stored_at]
+            yield from (Recommended(at, each) for each in (known[-1] if known else ()))
 
 
 def _replicas(run: Run, plan: AutoscalerPlan, at: float) -> int | None:
@@ -280,9 +289,15 @@ def _range(
             window_seconds=run.scenario.window,
         )
         for since in created_as_known(run, of.plan, at)
-        for known in of.history.alternatives(since, at)
+        for known in of.history.alternatives(*_spans(run, of.plan, since, at))
     ]  # fmt: skip
     return min(found), max(found)
+
+
+def _spans(run: Run, plan: AutoscalerPlan, since: float, until: float) -> list[tuple[float, float]]:
+    """When the autoscaler that was created then has existed, also before a restore that brought it back."""
+    before = existed_before(run, plan, since)
+    return [(since, until), *([before] if before is not None else [])]
 
 
 def _demanded(run: Run, of: Judged, reconcile: Reconcile) -> str:
