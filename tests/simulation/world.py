@@ -364,9 +364,10 @@ class World:
     def delete(self, gone: Document) -> None:
         """A user deletes an autoscaler, if it exists."""
         metadata, plural = gone["metadata"], objects.plural_of(gone)
-        if (metadata["namespace"], metadata["name"]) in self.cluster[plural].objects:
+        found = self.cluster[plural].objects.get((metadata["namespace"], metadata["name"]))
+        if found is not None:
             self.cluster[plural].delete(metadata["namespace"], metadata["name"])
-            self.note_bounds(plural, gone, exists=False)
+            self.note_bounds(plural, found, exists=False)
 
     def _note_scheduled_bounds(self, plan: AutoscalerPlan) -> None:
         found = self.autoscalers.objects.get((plan.namespace, plan.name))
