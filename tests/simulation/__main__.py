@@ -5,7 +5,6 @@ import collections
 import concurrent.futures
 import functools
 import gc
-import importlib
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +29,7 @@ from tests.simulation.scenario import Scenario
 from tests.simulation.scenario import made_from as scenario_of
 from tests.simulation.shard_scenarios import with_shards
 from tests.simulation.simulate import Verdict, shrunk, simulate
+from wire.kube.kubeconfig_library import kubeconfig_library
 
 SECONDS_PER_HOUR = 3600
 PROGRESS_SEEDS = 100
@@ -229,7 +229,7 @@ def _outcomes(seeds: range, processes: int, *, scenarios: str) -> Iterator[Outco
 
 def _load() -> None:
     """Import what the first seed would, for all processes, and exempt it from each garbage collection."""
-    importlib.import_module("kubernetes_asyncio.config")
+    kubeconfig_library()
     gc.collect()
     gc.freeze()
 

@@ -1,8 +1,7 @@
 """Credentials of a kubeconfig.
 
-The only module that imports kubernetes-asyncio, and only what reads a user's credentials. The import takes half a
-second and 60 MiB (it includes every typed model), so it is done when a kubeconfig is read and
-not otherwise: in a pod a service account is three files, which need no library.
+kubernetes-asyncio reads them, and is imported when a kubeconfig is read and not otherwise: in a pod a service account is three
+files, which need no library.
 
 | kubeconfig | kubectl | here |
 |---|---|---|
@@ -24,6 +23,7 @@ from wire.kube.chosen_context import ChosenContext, chosen_context, entry
 from wire.kube.cluster_access import ClusterAccess, ConnectionConfigError, empty_token
 from wire.kube.exec_plugin import ExecPlugin
 from wire.kube.kubeconfig_files import Document, merged
+from wire.kube.kubeconfig_library import kubeconfig_library
 from wire.process.proxy import usable_proxy
 
 # What the library calls the only cluster, context and user that it is given.
@@ -38,11 +38,7 @@ class Kubeconfig:
 
         Raises `ConnectionConfigError`.
         """
-        # Local, because the import is expensive (see the top of the file).
-        from kubernetes_asyncio.client import Configuration
-        from kubernetes_asyncio.config.exec_provider import ExecProvider
-        from kubernetes_asyncio.config.kube_config import ConfigNode, KubeConfigLoader
-
+        library = kubeconfig_library()
         self._paths = paths
         try:
             config = merged(paths)
@@ -56,12 +52,12 @@ class Kubeconfig:
                 usable_proxy(str(proxy), f"proxy-url of cluster {chosen['cluster']!r}")
             self._plugin = None
             if plugin := user.get("exec"):
-                self._plugin = ExecPlugin(ExecProvider(ConfigNode("exec", plugin)).run)
-            self._load = partial(KubeConfigLoader, config_base_path="")
+                self._plugin = ExecPlugin(library.exec_provider(library.node("exec", plugin)).run)
+            self._load = partial(library.loader, config_base_path="")
         except Exception as error:
             # The library raises key and type errors as they come.
             raise ConnectionConfigError(f"kubeconfig {paths}: {error}") from error
-        self._new_configuration = Configuration
+        self._new_configuration = library.configuration
         self._cluster, self._user = cluster, user
         self._impersonation = _impersonation(user)
         self._namespace = str(chosen.get("namespace") or "")
