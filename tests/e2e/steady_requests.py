@@ -11,7 +11,7 @@ from testbed.waiting import until
 class Requests(Repeated):
     """Sends requests through kube-apiserver one after the other until the block ends; `failures` has what went wrong."""
 
-    def __init__(self, cluster: Cluster, path: str, *, every_seconds: float = 0.01) -> None:
+    def __init__(self, cluster: Cluster, path: str, *, every_seconds: float = 0.03) -> None:
         super().__init__(every_seconds)
         self._path = path
         self._connections = web.Connections(cluster.api_port, tls=lambda: cluster.administrator_tls)

@@ -94,7 +94,7 @@ class Site:
         self.started: list[LoadlineProcess] = []
         direct = {"service": f"{self.namespace}/a-loadline-adapter", "stream": True}
         # One more replica of fourteen is more than this tolerance.
-        scaler = {"replicas": REPLICAS, "syncPeriod": "5s", "tolerance": 0.05}
+        scaler = {"replicas": REPLICAS, "syncPeriod": "8s", "tolerance": 0.05}
         self._values = {
             "a": {
                 "replicas": REPLICAS,
@@ -301,4 +301,4 @@ def steady_requests(cluster: Cluster, fleet: Fleet) -> list[Requests]:
         f"external.metrics.k8s.io/v1beta1/namespaces/{fleet.namespace}/load?{selector}",
         f"custom.metrics.k8s.io/v1beta2/namespaces/{fleet.namespace}/deployments.apps/window/load",
     )
-    return [Requests(cluster, f"/apis/{path}", every_seconds=0.2) for path in paths]
+    return [Requests(cluster, f"/apis/{path}", every_seconds=0.4) for path in paths]

@@ -27,7 +27,7 @@ ONE_POD_IN_HALF_AN_HOUR = {"policies": [{"type": "Pods", "value": 1, "periodSeco
 # Long enough to be remembered by both releases, and short enough to end within the test.
 WINDOW_SECONDS = 180
 # A load is read up to a period later than it is set, and the last higher one a period earlier.
-EARLY_SECONDS, LATE_SECONDS = 5, 45
+EARLY_SECONDS, LATE_SECONDS = 8, 45
 # What the forecast expects is within its lead of half an hour, and does not come before the end of the test.
 RAISED_MINUTES = range(25, 90)
 # Cases whose conditions may have other reasons later, and the conditions that all have for the whole time.
