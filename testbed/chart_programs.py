@@ -140,10 +140,14 @@ def _copied(
         files = {name: base64.b64decode(text) for name, text in read["data"].items()}
     elif "projected" in volume:
         for token in _tokens(volume):
-            flags = (f"--audience={token['audience']}", f"--duration={token['expirationSeconds']}s")
             cluster.wait_for_service_account(namespace, account)
-            created = cluster.kubectl("create", "token", account, f"-n{namespace}", *flags)
-            files[token["path"]] = created.strip().encode()
+            created = cluster.token(
+                namespace,
+                account,
+                audiences=(token["audience"],),
+                seconds=token["expirationSeconds"],
+            )
+            files[token["path"]] = created.encode()
     for name, content in files.items():
         (folder / name).write_bytes(content)
     return folder

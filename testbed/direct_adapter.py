@@ -62,9 +62,7 @@ class DirectAdapter:
 def token_flag(cluster: Cluster, namespace: str, account: str, directory: Path) -> str:
     """The flag for a token of the scaler's service account that only this adapter accepts, which is written into `directory`."""
     file = directory / "adapter-token"
-    file.write_text(
-        cluster.kubectl("create", "token", account, f"-n{namespace}", f"--audience={AUDIENCE}")
-    )
+    file.write_text(cluster.token(namespace, account, audiences=(AUDIENCE,)))
     return f"--adapter-token-file={file}"
 
 

@@ -78,8 +78,7 @@ class HookPods(Repeated):
         account.mkdir(parents=True, exist_ok=True)
         if pod["spec"].get("automountServiceAccountToken"):
             name = pod["spec"]["serviceAccountName"]
-            token = self._cluster.kubectl("create", "token", name, f"-n{self._namespace}")
-            (account / "token").write_text(token)
+            (account / "token").write_text(self._cluster.token(self._namespace, name))
             (account / "ca.crt").write_bytes(self._cluster.authority)
         return account
 

@@ -151,11 +151,11 @@ def prometheus(
 
 @pytest.fixture
 def namespace(cluster: Cluster) -> Iterator[str]:
-    """A new namespace, deleted after the test."""
+    """A new namespace. After the test, what controllers and autoscalers work on is deleted from it."""
     name = f"test-{uuid.uuid4().hex[:8]}"
     cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     yield name
-    cluster.send("DELETE", f"/api/v1/namespaces/{name}")
+    cluster.stop_work_in(name)
 
 
 @pytest.fixture

@@ -347,7 +347,7 @@ def test_permissions_can_be_granted_per_metric(cluster, exporter, metrics, names
     metrics.values(f"{pods}/http_requests_per_second")
 
     kubeconfig = cluster.kubeconfig_for_service_account(namespace, "reader")
-    token = cluster.kubectl("create", "token", "reader", "-n", namespace).strip()
+    token = cluster.token(namespace, "reader")
     allowed = f"/apis/{CUSTOM}/v1beta2/{pods}/inflight"
     denied = f"/apis/{CUSTOM}/v1beta2/{pods}/http_requests_per_second"
     assert metrics.raw(allowed, kubeconfig)["items"][0]["value"] == "5"

@@ -58,7 +58,7 @@ def test_metrics_are_streamed_with_the_default_values_and_permissions_of_the_cha
     labels = {"namespace": namespace}
     exporter.set("direct_chart_waiting", 10, **labels)
     prometheus.wait_for(f'direct_chart_waiting{{namespace="{namespace}"}} == 10')
-    token = cluster.kubectl("create", "token", "scraper", f"-n{namespace}").strip()
+    token = cluster.token(namespace, "scraper")
     metric = {"name": "waiting", "selector": {"matchLabels": labels}}
     target = {"type": "AverageValue", "averageValue": "10"}
     external = {"type": "External", "external": {"metric": metric, "target": target}}
@@ -87,17 +87,19 @@ def test_metrics_are_streamed_with_the_default_values_and_permissions_of_the_cha
 
 
 @pytest.mark.parametrize(
-    ("flags", "code"),
+    ("audiences", "code"),
     [
-        pytest.param(("--audience=a-loadline-adapter.{namespace}.svc",), 401, id="of this adapter"),
+        pytest.param(("a-loadline-adapter.{namespace}.svc",), 401, id="of this adapter"),
         pytest.param((), 403, id="of other adapters"),
     ],
 )
-def test_the_token_that_an_adapter_receives_scales_nothing(scaler, cluster, namespace, flags, code):
+def test_the_token_that_an_adapter_receives_scales_nothing(
+    scaler, cluster, namespace, audiences, code
+):
     """Otherwise an adapter that is taken over could scale whatever the scaler may scale."""
-    audience = [each.format(namespace=namespace) for each in flags]
-    account = ("s-loadline-scaler-metrics-reader", f"-n{namespace}-scaler")
-    token = cluster.kubectl("create", "token", *account, *audience).strip()
+    audiences = [each.format(namespace=namespace) for each in audiences]
+    account = "s-loadline-scaler-metrics-reader"
+    token = cluster.token(f"{namespace}-scaler", account, audiences=audiences)
     headers = {"Authorization": f"Bearer {token}"}
     path = f"/apis/apps/v1/namespaces/{namespace}/deployments/web/scale"
     port = cluster.api_port

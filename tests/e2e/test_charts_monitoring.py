@@ -79,7 +79,7 @@ def watched(
     }
     create_certificate(cluster, namespace, "scaler-certificate")
     helm.install("scaler", release="s", values=scaler_values)
-    token = cluster.kubectl("create", "token", "scraper", f"-n{namespace}").strip()
+    token = cluster.token(namespace, "scraper")
     place = {"namespace": namespace, "directory": directory}
     with (
         start_chart_program(cluster, "adapter", release="a", port=port, **place) as adapter,

@@ -52,7 +52,7 @@ class Installed(msgspec.Struct, frozen=True):
 
     def token(self, account: str) -> str:
         """A token of a ServiceAccount."""
-        return self.cluster.kubectl("create", "token", account, f"-n{self.namespace}").strip()
+        return self.cluster.token(self.namespace, account)
 
 
 @pytest.fixture(scope="module")

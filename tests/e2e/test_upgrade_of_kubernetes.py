@@ -79,7 +79,7 @@ def administrators_token(cluster: Cluster, namespace: str) -> str:
         "--clusterrole=cluster-admin",
         f"--serviceaccount={namespace}:reader",
     )
-    return cluster.kubectl("create", "token", "reader", f"--namespace={namespace}").strip()
+    return cluster.token(namespace, "reader")
 
 
 def test_an_upgrade_under_running_scalers_scales_nothing_and_brings_the_new_behavior(

@@ -53,7 +53,7 @@ def token(cluster: Cluster) -> Iterator[str]:
         "--clusterrole=cluster-admin",
         "--serviceaccount=default:process-tests",
     )
-    yield cluster.kubectl("create", "token", "process-tests", "-n", "default").strip()
+    yield cluster.token("default", "process-tests")
     cluster.kubectl("delete", "clusterrolebinding", "process-tests")
     cluster.kubectl("delete", "serviceaccount", "process-tests", "-n", "default")
 

@@ -267,9 +267,7 @@ def test_a_user_who_may_not_read_the_metric_gets_no_explanation_of_it(client, cl
         f"--clusterrole={account}",
         f"--serviceaccount={shop}:{account}",
     )
-    outsider = AdapterClient(
-        client.adapter, cluster.kubectl("create", "token", account, f"-n{shop}").strip()
-    )
+    outsider = AdapterClient(client.adapter, cluster.token(shop, account))
     path = f"{CUSTOM}/namespaces/{shop}/pods/%2A/explained_load"
     code, refused = outsider.get(f"/debug/explain?path={quote(path, safe='')}")
     assert (code, refused["reason"]) == (403, "Forbidden")
@@ -300,7 +298,7 @@ def test_a_user_who_may_not_read_the_metric_gets_no_explanation_of_it(client, cl
 
 def test_the_endpoint_needs_the_right_on_its_path(client, cluster, namespace):
     cluster.kubectl("create", "serviceaccount", "outsider", f"-n{namespace}")
-    token = cluster.kubectl("create", "token", "outsider", f"-n{namespace}").strip()
+    token = cluster.token(namespace, "outsider")
     code, _ = AdapterClient(client.adapter, token).get(f"/debug/explain?path={CUSTOM}/nodes/a/m")
     assert code == 403
 

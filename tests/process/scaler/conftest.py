@@ -56,7 +56,7 @@ class DirectScaler:
         self.namespace = namespace
         self._cluster = cluster
         self._exporter = exporter
-        self._token = cluster.kubectl("create", "token", "prober", f"-n{namespace}").strip()
+        self._token = cluster.token(namespace, "prober")
 
     def restart(self) -> None:
         """Start it again, after it was killed."""
@@ -151,10 +151,11 @@ def direct_scaler(
     ) -> DirectScaler:
         """`forecast`: its mode, with the permission to learn which query has the load. `account`: whose tokens adapters receive."""
         namespace = namespace or f"direct-{uuid.uuid4().hex[:8]}"
-        cluster.kubectl("create", "namespace", namespace)
-        undo.append(lambda: cluster.kubectl("delete", "namespace", namespace, "--wait=false"))
+        cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        undo.append(lambda: cluster.stop_work_in(namespace))
         for each in {"scaler", "prober", account}:
-            cluster.kubectl("create", "serviceaccount", each, f"-n{namespace}")
+            metadata = {"name": each, "namespace": namespace}
+            cluster.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
         scrape = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
         _grant(cluster, f"{namespace}-prober", [scrape], f"{namespace}:prober")
         stream = {"nonResourceURLs": ["/watch/metrics"], "verbs": ["get"]}

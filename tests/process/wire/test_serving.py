@@ -107,7 +107,7 @@ async def served(control_plane: Cluster, rbac: None) -> AsyncIterator[Client]:
 
 
 def token_of(control_plane: Cluster, account: str) -> dict[str, str]:
-    token = control_plane.kubectl("create", "token", account, "-n", "default").strip()
+    token = control_plane.token("default", account)
     return {"Authorization": f"Bearer {token}"}
 
 
