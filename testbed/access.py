@@ -185,6 +185,10 @@ class ClusterAccess:
             path = f"/apis/{group}/{version['name']}/{plural}"
             until(partial(self._serves, path), what=f"{path} to be served")
 
+    def create_namespace(self, name: str) -> None:
+        """If there is none of that name. Raises RequestFailed."""
+        self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
     def stop_work_in(self, namespace: str) -> None:
         """Delete what controllers and autoscalers work on, and leave the rest.
 

@@ -153,7 +153,7 @@ def prometheus(
 def namespace(cluster: Cluster) -> Iterator[str]:
     """A new namespace. After the test, what controllers and autoscalers work on is deleted from it."""
     name = f"test-{uuid.uuid4().hex[:8]}"
-    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    cluster.create_namespace(name)
     yield name
     cluster.stop_work_in(name)
 

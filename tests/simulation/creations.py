@@ -20,10 +20,10 @@ def created(run: Run, plan: AutoscalerPlan, at: float) -> float:
 def existed_before(run: Run, plan: AutoscalerPlan, created_at: float) -> tuple[float, float] | None:
     """From when until when an autoscaler existed that a restore created again at this moment, with its uid and what it remembers.
 
-    None for a new one.
+    None for a new one, and for one that exists before and after the restore.
     """
     restore = next((each for each in run.journal.restores if each.at == created_at), None)
-    if restore is None:
+    if restore is None or created(run, plan, created_at) != created_at:
         return None
     now, before = _versions(run, plan, created_at), _versions(run, plan, restore.backup_at)
     if not now or not before or not before[-1].exists or before[-1].uid != now[-1].uid:

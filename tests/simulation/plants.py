@@ -58,7 +58,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
         return Rate(seeds=max(self.seeds, seeds.stop), found=tuple(sorted([*kept, *found])))
 
 
-NONE = Rate(seeds=0, found=())
+NOT_RUN = Rate(seeds=0, found=())
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,9 +147,9 @@ def main(arguments: Sequence[str]) -> int:
     with concurrent.futures.ProcessPoolExecutor(given.processes) as pool:
         for plant, seeds in runs:
             name = plant.__name__
-            before = rates.get(name, NONE)
+            before = rates.get(name, NOT_RUN)
             trials = list(pool.map(functools.partial(trial, plant=plant), seeds))
-            kept = NONE if given.turn is None else before
+            kept = NOT_RUN if given.turn is None else before
             rates[name] = kept.replaced(seeds, [each.seed for each in trials if each.is_found])
             is_worse |= _is_worse(name, before, rates[name], trials)
             RECORDED.write_bytes(written(rates))

@@ -39,24 +39,20 @@ def run() -> Run:
 def a_run(*faults: Fault, kind: WatchedKind = LOAD_AUTOSCALERS) -> Run:
     scenario, journal = msgspec.structs.replace(SCENARIO, kind=kind), Journal(())
     run = Run(scenario=scenario, faults=faults, journal=journal)
-    exists(run, 0.0, "first")
-    gone(run, DELETED_AT, "first")
-    exists(run, CREATED_AT, "second")
+    note(run, 0.0, "first", exists=True)
+    note(run, DELETED_AT, "first", exists=False)
+    note(run, CREATED_AT, "second", exists=True)
     return run
 
 
-def exists(run: Run, at: float, uid: str, *, exists: bool = True) -> None:
-    """From this moment on, the autoscaler has this uid."""
+def note(run: Run, at: float, uid: str, *, exists: bool) -> None:
+    """From this moment on, the autoscaler with this uid exists, or does not."""
     run.journal.bounds.append(
         Bounds(
             at=at, key=f"{run.scenario.kind.plural}/{PLAN.key}", uid=uid, target=PLAN.key,
             min_replicas=1, max_replicas=9, spec={}, exists=exists,
         )
     )  # fmt: skip
-
-
-def gone(run: Run, at: float, uid: str) -> None:
-    exists(run, at, uid, exists=False)
 
 
 def change(at: float) -> ScaleWritten:
@@ -110,10 +106,16 @@ def test_what_is_changed_before_the_new_one_is_known_may_be_forgotten(run):
 )
 def test_a_restore_brings_back_the_autoscaler_of_the_backup(run, backup_at, uid, expected):
     run.journal.restores.append(Restored(at=400.0, backup_at=backup_at))
-    gone(run, 300.0, "second")
-    exists(run, 400.0, uid)
+    note(run, 300.0, "second", exists=False)
+    note(run, 400.0, uid, exists=True)
     assert existed_before(run, PLAN, 400.0) == expected
     assert existed_before(run, PLAN, CREATED_AT) is None
+
+
+def test_a_restore_creates_nothing_that_exists_before_it(run):
+    run.journal.restores.append(Restored(at=400.0, backup_at=300.0))
+    note(run, 400.0, "second", exists=True)
+    assert existed_before(run, PLAN, 400.0) is None
 
 
 @pytest.mark.parametrize(

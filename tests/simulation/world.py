@@ -364,9 +364,9 @@ class World:
     def delete(self, gone: Document) -> None:
         """A user deletes an autoscaler, if it exists."""
         metadata, plural = gone["metadata"], objects.plural_of(gone)
-        found = self.cluster[plural].objects.get((metadata["namespace"], metadata["name"]))
-        if found is not None:
-            self.cluster[plural].delete(metadata["namespace"], metadata["name"])
+        key = (metadata["namespace"], metadata["name"])
+        if found := self.cluster[plural].objects.get(key):
+            self.cluster[plural].delete(*key)
             self.note_bounds(plural, found, exists=False)
 
     def _note_scheduled_bounds(self, plan: AutoscalerPlan) -> None:

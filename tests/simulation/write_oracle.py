@@ -209,7 +209,7 @@ def _stored_last(
     read += [
         (each.at, each.backup_at)
         for each in run.journal.restores
-        if created(run, plan, each.at) == each.at and existed_before(run, plan, each.at)
+        if existed_before(run, plan, each.at)
     ]
     for at, until in read:
         stored_at = max((each for each in stores if each <= until), default=0.0)

@@ -151,7 +151,7 @@ def direct_scaler(
     ) -> DirectScaler:
         """`forecast`: its mode, with the permission to learn which query has the load. `account`: whose tokens adapters receive."""
         namespace = namespace or f"direct-{uuid.uuid4().hex[:8]}"
-        cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        cluster.create_namespace(namespace)
         undo.append(lambda: cluster.stop_work_in(namespace))
         for each in {"scaler", "prober", account}:
             metadata = {"name": each, "namespace": namespace}

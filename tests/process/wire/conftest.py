@@ -45,6 +45,6 @@ async def until(
 def folder(control_plane: Cluster) -> Iterator[str]:
     """A namespace that does not outlive the test."""
     name = f"wire-{uuid.uuid4().hex[:8]}"
-    control_plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    control_plane.create_namespace(name)
     yield name
     control_plane.send("DELETE", f"/api/v1/namespaces/{name}")

@@ -45,7 +45,7 @@ def test_both_programs_are_copied_with_everything_they_import():
 
 @pytest.mark.parametrize("module", ["adapter.commands.run_server", "scaler.runtime.run"])
 def test_serving_imports_no_library_that_only_other_commands_need(module):
-    """In a pod there is no kubeconfig, nor are there matplotlib and its libraries."""
+    """A pod has no kubeconfig, so kubernetes-asyncio would only take memory there; the image has no matplotlib."""
     code = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
