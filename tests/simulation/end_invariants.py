@@ -11,7 +11,7 @@ from tests.simulation.metrics_apis import CANDIDATE_RATIO, RESOURCE, UNITS_PER_R
 from tests.simulation.recommendations import TOLERANCE
 from tests.simulation.scenario import AutoscalerPlan
 
-# How many of the last periods may be part of one swing.
+# How many of the last periods may be part of one swing, beside the window that delays a scale-up.
 SWING_PERIODS = 12
 # A forecast expects at most so much of the highest load that there has been (docs/forecast-rules.md).
 EXPECTED_RATIO = 1.1
@@ -54,7 +54,8 @@ def _last_replicas(run: Run, plan: AutoscalerPlan) -> list[int]:
     versions = run.journal.targets[plan.key]
     if plan.follows_a_queue:
         return [versions[-1].replicas]
-    swing = run.scenario.end - SWING_PERIODS * run.scenario.period
+    window = plan.up.window_seconds if plan.up is not None else None
+    swing = run.scenario.end - SWING_PERIODS * run.scenario.period - (window or 0)
     return [
         each.replicas
         for each, following in pairwise((*versions, None))
