@@ -106,7 +106,10 @@ def _delegated(layout: ClusterLayout, name: str, port: int) -> list[str]:
 
 
 def kube_controller_manager(layout: ClusterLayout, options: ClusterOptions) -> list[str]:
-    """Each controller uses its own service account: under the manager's, the HPA controller lacks the right to scale."""
+    """Each controller uses its own service account: under the manager's, the HPA controller lacks the right to scale.
+
+    A node never counts as lost: kwok renews no leases, and every minute all pods would stop being ready for a moment.
+    """
     hpa, prefix = options.hpa, "--horizontal-pod-autoscaler"
     return [
         *_delegated(layout, "kube-controller-manager", layout.controller_manager_port),
@@ -114,6 +117,7 @@ def kube_controller_manager(layout: ClusterLayout, options: ClusterOptions) -> l
         f"--service-account-private-key-file={layout.certificates / 'service-account.key'}",
         f"--root-ca-file={layout.certificates / 'ca.crt'}",
         f"--controllers={','.join(options.controllers)}",
+        "--node-monitor-grace-period=24h",
         f"--kube-api-qps={options.kube_api_qps}",
         f"--kube-api-burst={2 * options.kube_api_qps}",
         f"{prefix}-sync-period={hpa.sync_period_seconds}s",
