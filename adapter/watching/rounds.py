@@ -225,19 +225,18 @@ class Rounds:
         self._sources.round_begins()
         self._own_queries.round_begins()
         now_seconds = self._monotonic()
-        due = iter(
-            [each for each in self._watched.values() if each.refused_until_seconds <= now_seconds]
-        )
+        due = [each for each in self._watched.values() if each.refused_until_seconds <= now_seconds]
+        remaining = iter(due)
         async with asyncio.TaskGroup() as group:
-            for _ in range(CONCURRENT):
-                group.create_task(self._evaluate_all(due))
+            for _ in range(min(CONCURRENT, len(due))):
+                group.create_task(self._evaluate_all(remaining))
         for listener in listeners:
             listener.round_ended()
 
-    async def _evaluate_all(self, due: Iterable[Watched]) -> None:
+    async def _evaluate_all(self, remaining: Iterable[Watched]) -> None:
         slice_ends_at = self._monotonic() + SLICE_SECONDS
         with WaitingLimit(self._answer_seconds) as limit:
-            for each in due:
+            for each in remaining:
                 await self._evaluate(each, limit)
                 self._count(each)
                 if self._monotonic() > slice_ends_at:

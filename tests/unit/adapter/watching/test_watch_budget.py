@@ -1,7 +1,5 @@
 """The memory that what is watched may take, and the size of one response."""
 
-import asyncio
-
 import pytest
 
 from adapter.watching.endpoint import PATH_BYTES
@@ -23,14 +21,17 @@ async def test_what_is_watched_has_a_budget_of_bytes(bytes_max, codes):
     await adapter.listener.start("127.0.0.1", 0, tls=None)
     async with adapter.client() as client:
         await client.send(_1=QUEUE, _2=f"{QUEUE}_2", _3=f"{QUEUE}_3")
-        await arrives(lambda: len(adapter.rounds) == min(3, bytes_max // 1_700))
-        await asyncio.sleep(0)
-        _, found = await client.round(watched=len(adapter.rounds))
+        await arrives(lambda: received_paths(adapter) == 3)
+        _, found = await client.round(watched=min(3, bytes_max // 1_700))
         assert {code for code, _ in found.values()} == codes
         assert found.keys() == {1, 2, 3}
         assert adapter.rounds.budget.taken <= bytes_max
     await arrives(lambda: adapter.rounds.budget.taken == 0)
     await adapter.listener.stop()
+
+
+def received_paths(adapter):
+    return sum(len(each._paths) + len(each._invalid) for each in adapter.rounds._listeners)
 
 
 async def test_the_refusal_of_a_path_keeps_nothing_else_in_memory(adapter):
