@@ -106,4 +106,8 @@ def _days(
 
 def limited(difference: float) -> float:
     """Within the limits: one jump must not weigh more than days of ordinary changes."""
-    return max(-LIMIT, min(difference, LIMIT))
+    if difference > LIMIT:
+        return LIMIT
+    if difference < -LIMIT:
+        return -LIMIT
+    return difference

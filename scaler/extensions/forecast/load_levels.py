@@ -89,8 +89,11 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
 
     def _between(self, first: int, last: int) -> Floats:
         """The values of these minutes, as far as they are kept."""
-        before = self.end_minute - len(self.values) + 1
-        return self.values[max(0, first - before) : max(0, last - before + 1)]
+        begin = self.end_minute - len(self.values) + 1
+        # Conditions take half the time of max().
+        return self.values[
+            first - begin if first > begin else 0 : last - begin + 1 if last >= begin else 0
+        ]
 
 
 NO_LEVELS = Levels(values=array("f"), end_minute=0)
