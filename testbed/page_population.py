@@ -66,7 +66,7 @@ async def populate(cluster: Cluster, count: int) -> None:
     """Create the CRD, the namespaces, and `count` autoscalers; the first one with its Deployment."""
     cluster.apply_crd(CRD.read_text("utf-8"))
     for namespace in NAMESPACES:
-        cluster.kubectl("create", "namespace", namespace)
+        cluster.create_namespace(namespace)
     first = next(objects(1))["metadata"]
     cluster.kubectl(
         "create",

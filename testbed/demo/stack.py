@@ -95,7 +95,7 @@ def _cluster_options(plan: Plan, scaler_port: int) -> ClusterOptions:
 def _install(cluster: Cluster, *, adapter_port: int, prometheus_port: int) -> None:
     """Run both `helm install` and `kubectl apply` concurrently: each mostly waits."""
     for namespace in (SYSTEM_NAMESPACE, NAMESPACE):
-        cluster.kubectl("create", "namespace", namespace)
+        cluster.create_namespace(namespace)
     helm = Helm(cluster, SYSTEM_NAMESPACE)
     values = manifests.adapter_values(port=adapter_port, prometheus_port=prometheus_port)
     with ThreadPoolExecutor(3) as pool:

@@ -108,7 +108,7 @@ def without_times(output: str) -> str:
 def create_workloads(cluster: Cluster, workloads: Mapping[str, int]) -> None:
     """The namespaces of the README, and Deployments in `shop` with their replicas."""
     for namespace in NAMESPACES:
-        cluster.kubectl("create", "namespace", namespace)
+        cluster.create_namespace(namespace)
     for name, replicas in workloads.items():
         cluster.kubectl(
             "create", "deployment", name, "-nshop", f"--image={name}", f"--replicas={replicas}"

@@ -24,7 +24,7 @@ POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 def installed(cluster: Cluster) -> Iterator[str]:
     """The namespace of both charts. Nothing runs: the tests send requests with the tokens of their service accounts."""
     namespace = f"admission-{uuid.uuid4().hex[:8]}"
-    cluster.kubectl("create", "namespace", namespace)
+    cluster.create_namespace(namespace)
     helm = Helm(cluster, namespace)
     helm.install("adapter", release="a", values={"replicas": 0})
     helm.install("scaler", release="s", values={"replicas": 0, "rbac": {"podDeletionCost": True}})
@@ -38,7 +38,7 @@ def installed(cluster: Cluster) -> Iterator[str]:
     yield namespace
     for release in helm.releases():
         helm.uninstall(release)
-    cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+    cluster.stop_work_in(namespace)
 
 
 async def client_of(cluster: Cluster, namespace: str, account: str) -> AsyncIterator[KubeClient]:

@@ -84,7 +84,7 @@ class Site:
 @pytest.fixture
 def site(cluster: Cluster, prometheus: PrometheusServer, tmp_path: Path) -> Iterator[Site]:
     namespace = f"certificate-{uuid.uuid4().hex[:8]}"
-    cluster.kubectl("create", "namespace", namespace)
+    cluster.create_namespace(namespace)
     prometheus.wait_for("count(up) > 0")
     site = Site(cluster, prometheus, namespace, tmp_path)
     yield site
@@ -92,7 +92,7 @@ def site(cluster: Cluster, prometheus: PrometheusServer, tmp_path: Path) -> Iter
         site.helm.uninstall(release)
     site.stop_replicas()
     ports.release(site.port)
-    cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+    cluster.stop_work_in(namespace)
 
 
 def test_no_request_fails_while_two_replicas_replace_their_certificate(

@@ -25,7 +25,7 @@ def scaler(
     cluster.kubectl("create", "serviceaccount", "scraper", f"-n{namespace}")
     port = ports.reserve()
     elsewhere = f"{namespace}-scaler"
-    cluster.kubectl("create", "namespace", elsewhere)
+    cluster.create_namespace(elsewhere)
     helms = Helm(cluster, namespace), Helm(cluster, elsewhere)
     adapter_values = {
         "service": {"type": "ExternalName", "externalName": "localhost", "port": port},
@@ -49,7 +49,7 @@ def scaler(
     for helm in helms:
         for release in helm.releases():
             helm.uninstall(release)
-    cluster.kubectl("delete", "namespace", elsewhere, "--wait=false")
+    cluster.stop_work_in(elsewhere)
 
 
 def test_metrics_are_streamed_with_the_default_values_and_permissions_of_the_charts(

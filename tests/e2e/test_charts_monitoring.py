@@ -57,7 +57,7 @@ def watched(
 ) -> Iterator[PrometheusServer]:
     """A Prometheus that scrapes the programs of both charts, which scale a Deployment."""
     namespace, directory = f"watched-{uuid.uuid4().hex[:8]}", tmp_path_factory.mktemp("watched")
-    cluster.kubectl("create", "namespace", namespace)
+    cluster.create_namespace(namespace)
     cluster.kubectl("create", "serviceaccount", "scraper", f"-n{namespace}")
     port, helm = ports.reserve(), Helm(cluster, namespace)
     monitor = {"scrapers": [{"name": "scraper", "namespace": namespace}]}
@@ -114,7 +114,7 @@ def watched(
     for release in helm.releases():
         helm.uninstall(release)
     exporter.remove("watched_load", namespace=namespace)
-    cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+    cluster.stop_work_in(namespace)
 
 
 def create_certificate(cluster: Cluster, namespace: str, name: str) -> None:

@@ -60,7 +60,7 @@ def installed(
     cluster: Cluster, prometheus: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installed]:
     namespace = f"charts-{uuid.uuid4().hex[:8]}"
-    cluster.kubectl("create", "namespace", namespace)
+    cluster.create_namespace(namespace)
     cluster.kubectl("create", "serviceaccount", "scraper", f"-n{namespace}")
     port = ports.reserve()
     helm = Helm(cluster, namespace)
@@ -86,7 +86,7 @@ def installed(
         yield Installed(cluster, namespace, adapter, scaler)
     for release in helm.releases():
         helm.uninstall(release)
-    cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+    cluster.stop_work_in(namespace)
 
 
 @pytest.fixture

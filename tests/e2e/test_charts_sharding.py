@@ -34,7 +34,7 @@ def owners(cluster: Cluster, namespace: str) -> set[str]:
 
 def test_a_release_is_changed_to_sharding_by_an_upgrade(cluster, tmp_path):
     namespace = f"sharding-{uuid.uuid4().hex[:8]}"
-    cluster.kubectl("create", "namespace", namespace)
+    cluster.create_namespace(namespace)
     helm = Helm(cluster, namespace)
     helm.install("scaler", release="s", values=VALUES)
     place = {"release": "s", "namespace": namespace}
@@ -67,4 +67,4 @@ def test_a_release_is_changed_to_sharding_by_an_upgrade(cluster, tmp_path):
         for each in sharing:
             assert "forbidden" not in each.process.log().lower(), each.process.log_tail()
     helm.uninstall("s")
-    cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+    cluster.stop_work_in(namespace)

@@ -200,7 +200,7 @@ def test_the_api_server_comes_back_on_its_port_with_its_objects(tmp_path):
     options = ClusterOptions(controllers=(), scheduler=False, kwok=False)
     with Cluster(options, directory=tmp_path) as own:
         url = own.api_url
-        own.kubectl("create", "namespace", "kept")
+        own.create_namespace("kept")
         own.restart_apiserver()
         assert own.api_url == url
         assert own.kubectl("get", "namespace", "kept", "-o", "name") == "namespace/kept\n"

@@ -29,7 +29,7 @@ APISERVICE = {
 @pytest.fixture
 def shell(cluster: Cluster, tmp_path: Path) -> Iterator[Shell]:
     for namespace in ("keda", "monitoring"):
-        cluster.kubectl("create", "namespace", namespace)
+        cluster.create_namespace(namespace)
     cluster.kubectl("create", "deployment", "keda-operator", "--image=keda", "-nkeda")
     cluster.apply(APISERVICE)
     shell = cluster_shell(cluster, tmp_path)

@@ -69,7 +69,7 @@ def installed(
     """Both charts, a Deployment `web` with a LoadAutoscaler, and a queue of 40."""
     local = dict(cluster.options.forwarded_ports)
     for name in (NAMESPACE, SHOP):
-        cluster.kubectl("create", "namespace", name)
+        cluster.create_namespace(name)
     exporter.set("plugin_queue", 40, namespace=SHOP)
     prometheus.wait_for(f'plugin_queue{{namespace="{SHOP}"}} == 40')
     helm = Helm(cluster, NAMESPACE)

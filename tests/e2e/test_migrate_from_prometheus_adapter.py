@@ -120,7 +120,7 @@ class Site:
 
 @pytest.fixture
 def site(cluster: Cluster, prometheus, tmp_path: Path) -> Iterator[Site]:
-    cluster.kubectl("create", "namespace", NAMESPACE)
+    cluster.create_namespace(NAMESPACE)
     replacements = {
         "prometheus-community/prometheus-adapter": str(CHART),
         "http://127.0.0.1:9090": prometheus.url,

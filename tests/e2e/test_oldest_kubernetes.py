@@ -34,7 +34,7 @@ def oldest() -> Iterator[Cluster]:
         kubernetes_suffix=OLDEST, hpa=HPAOptions(sync_period_seconds=1), nodes=1
     )
     with Cluster(options) as cluster:
-        cluster.kubectl("create", "namespace", "shop")
+        cluster.create_namespace("shop")
         yield cluster
 
 

@@ -193,7 +193,7 @@ def test_a_killed_scaler_takes_the_same_steps_as_an_undisturbed_one(
         },
     }
     undisturbed, disturbed = f"{namespace}-undisturbed", namespace
-    cluster.kubectl("create", "namespace", undisturbed)
+    cluster.create_namespace(undisturbed)
 
     def set_queue(value: str) -> None:
         for each in (undisturbed, disturbed):
@@ -248,7 +248,7 @@ def test_a_killed_scaler_takes_the_same_steps_as_an_undisturbed_one(
     held_seconds = first_down.at_unix_seconds - killed_at_unix_seconds
     assert held_seconds >= window_seconds - 2 * SYNC_PERIOD_SECONDS
     within_budgets(writes[:4], writes[4:], period_seconds)
-    cluster.kubectl("delete", "namespace", undisturbed, "--wait=false")
+    cluster.stop_work_in(undisturbed)
 
 
 def test_two_scalers_under_kills_never_write_twice_nor_at_the_same_time(

@@ -136,7 +136,7 @@ def test_scaling_to_zero_by_hand_disables_autoscaling(
 
 
 def test_only_the_given_namespaces_are_scaled(cluster, metrics_api, namespace, start_scaler):
-    cluster.kubectl("create", "namespace", f"{namespace}-other")
+    cluster.create_namespace(f"{namespace}-other")
     start_scaler(f"--namespace={namespace}")
     for each in (namespace, f"{namespace}-other"):
         metrics_api.values[f"{each}/queue"] = "20"

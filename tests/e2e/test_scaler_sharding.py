@@ -28,14 +28,15 @@ from tests.e2e.scaler_objects import (
 NAMESPACES = 12
 # A replica that waits for a processor for so long loses its shards.
 LEASE_SECONDS, RENEW_SECONDS = 10, 8
-PERIOD_SECONDS = 0.5
+PERIOD_SECONDS, RETRY_SECONDS = 1, 1
 # A renewal that was read late, the attempts to read and to claim, and a slow machine.
-TAKE_OVER_SECONDS = LEASE_SECONDS + 3 * 1.2 * 0.5 + PERIOD_SECONDS + 3
+TAKE_OVER_SECONDS = LEASE_SECONDS + 3 * 1.2 * RETRY_SECONDS + PERIOD_SECONDS + 3
 FLAGS = (
     "--sharding",
+    f"--sync-period={PERIOD_SECONDS}s",
     f"--leader-elect-lease-duration={LEASE_SECONDS}s",
     f"--leader-elect-renew-deadline={RENEW_SECONDS}s",
-    "--leader-elect-retry-period=500ms",
+    f"--leader-elect-retry-period={RETRY_SECONDS}s",
     "--downscale-stabilization=0s",
 )
 
@@ -112,14 +113,15 @@ def scalers(cluster, namespace, start_scaler, metrics_api, request) -> Iterator[
     kind = "loadautoscalers" if api_version == LA else "horizontalpodautoscalers"
     shared = Scalers(cluster, start_scaler, namespace, kind)
     for each in shared.namespaces:
-        cluster.kubectl("create", "namespace", each)
+        cluster.create_namespace(each)
         metrics_api.values[f"{each}/queue"] = "20"
         cluster.apply(
             workload("Deployment", each, 1),
             autoscaler(each, plain_queue("10"), maxReplicas=9, api_version=api_version),
         )
     yield shared
-    cluster.kubectl("delete", "namespace", *shared.namespaces, "--wait=false")
+    for each in shared.namespaces:
+        cluster.stop_work_in(each)
 
 
 @pytest.mark.parametrize("scalers", [LA, HPA], indirect=True, ids=["LoadAutoscaler", "HPA"])

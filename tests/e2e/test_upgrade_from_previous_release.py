@@ -88,7 +88,7 @@ class Site:
     ) -> None:
         self.cluster, self._service, self._directory = cluster, service, directory
         self.namespace = f"loadline-{uuid.uuid4().hex[:8]}"
-        cluster.kubectl("create", "namespace", self.namespace)
+        cluster.create_namespace(self.namespace)
         self._helm = Helm(cluster, self.namespace)
         self._running: dict[str, list[LoadlineProcess]] = {release: [] for release in RELEASES}
         self.started: list[LoadlineProcess] = []
@@ -200,7 +200,7 @@ def fleets(cluster: Cluster, exporter: Exporter, audit_log: AuditLog) -> list[Fl
     made = []
     for kind in (LA, LA, LA, HPA):
         namespace = f"upgrade-{uuid.uuid4().hex[:8]}"
-        cluster.kubectl("create", "namespace", namespace)
+        cluster.create_namespace(namespace)
         made.append(Fleet(cluster, exporter, audit_log, namespace, kind))
     return made
 

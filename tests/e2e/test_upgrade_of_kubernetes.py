@@ -87,7 +87,7 @@ def test_an_upgrade_under_running_scalers_scales_nothing_and_brings_the_new_beha
 ):
     assert server_minor(cluster) == BEFORE
     of_hpas = f"{namespace}-hpas"
-    cluster.kubectl("create", "namespace", of_hpas)
+    cluster.create_namespace(of_hpas)
     start_scaler(KEEPS_ITS_REPLICAS)
     scaler_of_hpas = start_scaler(HPAS, KEEPS_ITS_REPLICAS)
     both = (Workspace(cluster, namespace, LA), Workspace(cluster, of_hpas, HPA))

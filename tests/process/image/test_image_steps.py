@@ -51,7 +51,7 @@ def pods(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Pods]:
     directory, namespace = tmp_path_factory.mktemp("pods"), f"image-{uuid.uuid4().hex[:8]}"
-    cluster.kubectl("create", "namespace", namespace)
+    cluster.create_namespace(namespace)
     helm, adapter, scaler = Helm(cluster, namespace), ports.reserve(), ports.reserve()
     values = {
         "listenPort": adapter,
@@ -78,7 +78,7 @@ def pods(
         yield Pods(containers, {"adapter": first, "scaler": second})
     for release in helm.releases():
         helm.uninstall(release)
-    cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+    cluster.stop_work_in(namespace)
 
 
 def process_status(program: LoadlineProcess) -> dict[str, str]:

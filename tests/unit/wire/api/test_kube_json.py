@@ -25,8 +25,10 @@ def decoded_types() -> list[type[msgspec.Struct]]:
     found: dict[type[msgspec.Struct], None] = {}
     for program in ("adapter", "scaler", "wire", "kubectl_loadline"):
         for path in sorted((ROOT / program).rglob("*.py")):
-            tree = ast.parse(path.read_text("utf-8"))
-            calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+            text = path.read_text("utf-8")
+            if not any(reader in text for reader in READERS):
+                continue
+            calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
             for call in calls:
                 if ast.unparse(call.func) in READERS:
                     module = importlib.import_module(
