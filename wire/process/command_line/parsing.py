@@ -28,6 +28,8 @@ OUTPUTS: Final = ("text", "json")
 HELP_COLUMNS: Final = 100
 
 _FLAG: Final = re.compile(r"--[\w-]+|-[A-Za-z]")
+_FLAGS_OF_FILES: Final = ("-f", "--config", "--file", "--filename")
+"""Of other commands, for what may be an argument here."""
 _TRUE = {"1", "t", "T", "true", "TRUE", "True"}
 _FALSE = {"0", "f", "F", "false", "FALSE", "False"}
 
@@ -182,11 +184,20 @@ class FlagParser(FlagSet, argparse.ArgumentParser):
         for arg in given:
             name = arg.partition("=")[0]
             if re.fullmatch(_FLAG, name) and name not in self._option_string_actions:
-                self.error(f"unknown flag {name}{did_you_mean(name, self._shown())}")
+                self.error(f"unknown flag {name}{self._instead_of(name)}")
         return super().parse_known_args(given, namespace)
 
+    def _instead_of(self, name: str) -> str:
+        """What may have been meant by a flag that does not exist."""
+        shown = self._shown()
+        if any(each.metavar == FILE for each in self._get_positional_actions()):
+            near = get_close_matches(name, [*_FLAGS_OF_FILES, *shown], n=1)
+            if near and near[0] in _FLAGS_OF_FILES:
+                return f": the file is given without a flag: {self.prog} {FILE}"
+        return did_you_mean(name, shown) or did_you_mean(name, tuple(self._option_string_actions))
+
     def _shown(self) -> list[str]:
-        """The flags that the help lists; those that are only accepted are not suggested."""
+        """The flags that the help lists, which are suggested before those that are only accepted."""
         actions = self._option_string_actions.items()
         return [name for name, action in actions if action.help is not argparse.SUPPRESS]
 

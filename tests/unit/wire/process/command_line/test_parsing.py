@@ -1,5 +1,6 @@
 """Flags as pflag reads them, and help that shows groups, units and defaults."""
 
+import argparse
 import sys
 
 import pytest
@@ -37,6 +38,43 @@ def test_a_misspelled_flag_is_reported_before_one_that_is_missing(given, reporte
         parser().parse_args([given])
     assert ended.value.code == 2
     assert reported in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "reported"),
+    [
+        pytest.param("--config=a", "the file is given without a flag: program FILE\n", id="a flag"),
+        pytest.param(
+            "--confg", "the file is given without a flag: program FILE\n", id="misspelled"
+        ),
+        pytest.param("-f", "the file is given without a flag: program FILE\n", id="as for kubectl"),
+        pytest.param("--kubeconfg=a", "did you mean --kubeconfig?", id="another flag is nearer"),
+    ],
+)
+def test_a_flag_for_what_is_an_argument_is_answered_with_how_it_is_given(given, reported, capsys):
+    made = FlagParser(prog="program")
+    made.add_argument("files", nargs="+", metavar="FILE", help="what to check")
+    made.add_file("--kubeconfig", help="of the cluster")
+    with pytest.raises(SystemExit):
+        made.parse_args([given])
+    assert f"unknown flag {given.partition('=')[0]}: {reported}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        pytest.param("--stderrthreshhold=2", "--stderrthreshold", id="one that is only accepted"),
+        pytest.param("--log-fil=a", "--log-file", id="the help lists it"),
+    ],
+)
+def test_a_flag_that_is_only_accepted_is_suggested_if_no_listed_one_is_near(given, meant, capsys):
+    made = FlagParser(prog="program")
+    made.add_file("--log-file", help="where to log")
+    for hidden in ("--stderrthreshold", "--log-fill"):
+        made.add_argument(hidden, help=argparse.SUPPRESS)
+    with pytest.raises(SystemExit):
+        made.parse_args([given])
+    assert f": did you mean {meant}?" in capsys.readouterr().err
 
 
 def test_on_a_terminal_an_error_is_broken_between_words(monkeypatch, capsys):
