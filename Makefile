@@ -27,6 +27,8 @@ export HYPOTHESIS_STORAGE_DIRECTORY := $(CACHE)/hypothesis
 # time, and 1.8 s without it.
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
+# In the order in which they begin, two at a time.
+CHECKS := lint unit-scaler unit-others site
 # Modules stay whole, because their tests share clusters. They wait for programs most of the time: with three, a processor was idle
 # after the others had computed.
 REAL_PROCESSES := -n 4 --dist loadfile --no-loadscope-reorder
@@ -70,13 +72,13 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 	@$(BIN)/python -m testbed build $(DEMO_ASSETS)
 	@$(BIN)/python -m testbed demo
 
-test: assets  ## Run `check`, conformance vectors, the simulation, real processes, and a real control plane, side by side (about 20 minutes on two cores)
+test: assets  ## Run `check`, conformance vectors, the simulation, real processes, and a real control plane, side by side (20 to 28 minutes on two cores)
 	@$(MAKE) --no-print-directory -j2 computing real
 
-# What needs a processor runs beside what waits for programs most of the time, and gives way to it.
+# What needs a processor runs beside what waits for programs most of the time, and gives way to it. The simulation begins while the
+# last unit tests run: after them, a processor would be idle for a minute.
 computing: $(STAMP)
-	@nice -n 15 $(MAKE) --no-print-directory check
-	@nice -n 15 $(MAKE) --no-print-directory simulated
+	@nice -n 15 $(MAKE) --no-print-directory --output-sync=target -j2 $(CHECKS) simulated
 
 simulated: $(STAMP)
 	$(BIN)/python -m pytest -q -n 2 --junitxml=out/junit/simulated.xml tests/simulation tests/conformance
@@ -143,7 +145,7 @@ mutants: $(STAMP)  ## Put small mistakes into the code, which tests must find (P
 	$(BIN)/python -m testbed.mutants $(PACKAGES)
 
 check: $(STAMP)  ## Check formatting, lint, strict types, import contracts, unit and style tests, and the documentation site (four minutes on two cores)
-	@$(MAKE) --no-print-directory --output-sync=target -j2 lint unit-scaler unit-others site
+	@$(MAKE) --no-print-directory --output-sync=target -j2 $(CHECKS)
 
 lint: $(STAMP)  ## Check formatting, lint, strict types and import contracts
 	$(BIN)/ruff format --check --quiet $(SOURCES)
