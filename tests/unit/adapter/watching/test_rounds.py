@@ -20,10 +20,7 @@ from adapter.model import (
     Plan,
     Rows,
 )
-from adapter.watching.rounds import (
-    PAUSE_SECONDS_MAX,
-    Rounds,
-)
+from adapter.watching.rounds import CONCURRENT, PAUSE_SECONDS_MAX, Rounds
 from tests.fakes import virtual_time
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus
 from wire.api.external_metrics import ExternalMetricValue, ExternalMetricValueList
@@ -100,6 +97,23 @@ async def test_equal_requests_of_several_clients_are_evaluated_once_per_round():
     await world.rounds.round()
     assert len(world.answers.requested) == 2, "nothing is watched any more"
     assert world.client.log == ["begins", "ended"] * 3
+
+
+@pytest.mark.parametrize(("requests", "tasks"), [(0, 0), (1, 1), (3, 3), (1_000, CONCURRENT)])
+async def test_a_round_has_no_more_tasks_than_requests(requests, tasks):
+    before, most = len(asyncio.all_tasks()), 0
+
+    async def answer(requested, observer):
+        nonlocal most
+        await asyncio.sleep(0)
+        most = max(most, len(asyncio.all_tasks()) - before)
+        return await FakeAnswers().answer(requested, observer)
+
+    rounds = Rounds(answer)
+    for number in range(requests):
+        rounds.watch(request(f"queue{number}"))
+    await rounds.round()
+    assert most == tasks
 
 
 async def test_a_new_user_of_a_watched_request_gets_the_timestamps_of_its_first_round():
