@@ -151,7 +151,7 @@ def test_the_largest_schedules_of_one_namespace_do_not_delay_the_autoscalers_of_
 ):
     """Ten calendars and five autoscalers, of all kinds that cost most."""
     dense = f"{namespace}-dense"
-    cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": dense}})
+    cluster.create_namespace(dense)
     kinds = list(worst_schedules.ENTRY_FIELDS.values())
     for each in range(worst_schedules.CALENDARS):
         entries = worst_schedules.entries(kinds[each % len(kinds)], each)

@@ -54,8 +54,8 @@ def _last_replicas(run: Run, plan: AutoscalerPlan) -> list[int]:
     versions = run.journal.targets[plan.key]
     if plan.follows_a_queue:
         return [versions[-1].replicas]
-    window = plan.up.window_seconds if plan.up is not None else None
-    swing = run.scenario.end - SWING_PERIODS * run.scenario.period - (window or 0)
+    window_seconds = (plan.up.window_seconds or 0) if plan.up else 0
+    swing = run.scenario.end - SWING_PERIODS * run.scenario.period - window_seconds
     return [
         each.replicas
         for each, following in pairwise((*versions, None))
