@@ -29,8 +29,8 @@ export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
 # In the order in which they begin, two at a time.
 CHECKS := lint unit-scaler unit-others site
-# Modules stay whole, because their tests share clusters. They wait for programs most of the time: with three, a processor was idle
-# after the others had computed.
+# Modules stay whole, and so do directories whose modules share a cluster (tests/shared_clusters.py). They wait for programs most of the
+# time: with three processes, a processor was idle after the others had computed.
 REAL_PROCESSES := -n 4 --dist loadfile --no-loadscope-reorder
 # The programs in Go collect garbage less often, which takes more memory: it saves an eighth of the processor time of the control
 # planes, and a third of Helm's. Each of them runs on one processor, which saves 7%: less is spent on looking for work.

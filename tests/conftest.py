@@ -6,8 +6,9 @@ import signal
 import sys
 import uuid
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import pytest
 from hypothesis import settings
@@ -19,13 +20,14 @@ from testbed.exporter import Exporter
 from testbed.programs import LoadlineProcess, start_program
 from testbed.prometheus import PrometheusOptions, PrometheusServer
 from tests.documented_blocks import ROOT, blocks_run_by
+from tests.shared_clusters import SharedClusters
 from tests.simulation.hash_seed import is_random, restart
 from tests.summaries import summaries
 
 # No deadlines: the machine may be busy. Where CI is set, hypothesis' "ci" profile makes examples deterministic.
-# LOADLINE_EXAMPLES=1000 tries more of them where a test does not say how many.
+# LOADLINE_EXAMPLES=1000, as in a soak, tries more of them where a test does not say how many.
 settings.register_profile(
-    "loadline", deadline=None, max_examples=int(os.environ.get("LOADLINE_EXAMPLES", "100"))
+    "loadline", deadline=None, max_examples=int(os.environ.get("LOADLINE_EXAMPLES", "50"))
 )
 settings.load_profile("loadline")
 
@@ -94,6 +96,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.path in sharing, begins.get(item.path.stem, len(begins))))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedClusters | None:
+    """For `--dist loadfile`."""
+    return SharedClusters(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 def pytest_collection_finish() -> None:
     """What lives until the end, modules and thousands of tests, is not traversed by each garbage collection."""
     gc.collect()
@@ -151,11 +159,27 @@ def prometheus(
 
 @pytest.fixture
 def namespace(cluster: Cluster) -> Iterator[str]:
-    """A new namespace. After the test, what controllers and autoscalers work on is deleted from it."""
+    """A new namespace of a test."""
+    with _new_namespace(cluster) as name:
+        yield name
+
+
+@pytest.fixture(scope="module")
+def namespace_of_module(cluster: Cluster) -> Iterator[str]:
+    """A new namespace for all tests of a module."""
+    with _new_namespace(cluster) as name:
+        yield name
+
+
+@contextmanager
+def _new_namespace(cluster: Cluster) -> Iterator[str]:
+    """Afterwards, what controllers and autoscalers work on is deleted from it, and from others that begin with its name."""
     name = f"test-{uuid.uuid4().hex[:8]}"
     cluster.create_namespace(name)
     yield name
-    cluster.stop_work_in(name)
+    for each in cluster.get("/api/v1/namespaces")["items"]:
+        if each["metadata"]["name"].startswith(name):
+            cluster.stop_work_in(each["metadata"]["name"])
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ class Workspace:
         done = subprocess.run(
             [sys.executable, "-m", "mutmut", "run", *arguments],
             cwd=self._directory,
-            env={**environment, "CI": "true"},
+            env={**environment, "CI": "true", "LOADLINE_EXAMPLES": "100"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

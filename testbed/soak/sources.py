@@ -111,7 +111,13 @@ SOURCES: Final = (
     Source(
         name="kills",
         # Kills at moments that depend on their number, so each turn has one kill more.
-        command=(*_PYTHON, "pytest", "-q", "tests/e2e/test_scaler_faults.py", "-k=kill"),
+        command=(
+            *_PYTHON,
+            "pytest",
+            "-q",
+            "tests/e2e/without_hpa_controller/test_scaler_faults.py",
+            "-k=kill",
+        ),
         environment={"LOADLINE_KILLS": "{first}"},
         numbers=1,
         first=6,

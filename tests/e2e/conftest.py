@@ -9,10 +9,12 @@ import pytest
 from testbed import apiservices, ports
 from testbed.audit_log import AuditLog
 from testbed.cluster import Cluster
-from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions, HPAOptions
+from testbed.cluster_options import ClusterOptions, HPAOptions
 from testbed.metrics_api_server import EXTERNAL, MetricsAPIServer
-from testbed.programs import CRD, LoadlineProcess, start_program
-from tests.e2e.scaler_objects import MEMORY_CRD
+from testbed.programs import LoadlineProcess, start_program
+
+SYNC_PERIOD_SECONDS = 0.5
+"""Of the scalers that `start_scaler` starts."""
 
 
 class Register(Protocol):
@@ -67,18 +69,6 @@ def audit_log(tmp_path_factory: pytest.TempPathFactory) -> AuditLog:
     return AuditLog(tmp_path_factory.mktemp("audit"))
 
 
-@pytest.fixture(scope="module")
-def audited_cluster(
-    audit_log: AuditLog, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Cluster]:
-    """A complete cluster without the HPA controller, with an audit log."""
-    options = ClusterOptions(controllers=WITHOUT_HPA_CONTROLLER, apiserver_flags=audit_log.flags)
-    with Cluster(options, directory=tmp_path_factory.mktemp("audited")) as running:
-        running.apply_crd(CRD.read_text())
-        running.apply_crd(MEMORY_CRD.read_text())
-        yield running
-
-
 class StartScaler(Protocol):
     """The type of the fixture `start_scaler`."""
 
@@ -96,7 +86,7 @@ def start_scaler(cluster: Cluster, tmp_path: Path) -> Iterator[StartScaler]:
         running = start_program(
             "scaler",
             f"--kubeconfig={kubeconfig or cluster.kubeconfig}",
-            "--sync-period=500ms",
+            f"--sync-period={SYNC_PERIOD_SECONDS}s",
             *flags,
             log_directory=tmp_path,
             wait=wait,

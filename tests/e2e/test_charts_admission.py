@@ -1,5 +1,6 @@
 """What RBAC cannot restrict to a field: kube-apiserver rejects every other change by the programs, as the charts' policies say."""
 
+import asyncio
 import base64
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -21,10 +22,9 @@ POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 
 
 @pytest.fixture(scope="module")
-def installed(cluster: Cluster) -> Iterator[str]:
+def installed(cluster: Cluster, namespace_of_module: str) -> Iterator[str]:
     """The namespace of both charts. Nothing runs: the tests send requests with the tokens of their service accounts."""
-    namespace = f"admission-{uuid.uuid4().hex[:8]}"
-    cluster.create_namespace(namespace)
+    namespace = namespace_of_module
     helm = Helm(cluster, namespace)
     helm.install("adapter", release="a", values={"replicas": 0})
     helm.install("scaler", release="s", values={"replicas": 0, "rbac": {"podDeletionCost": True}})
@@ -33,12 +33,24 @@ def installed(cluster: Cluster) -> Iterator[str]:
             cluster.get(f"{POLICIES}/{name}.{namespace}")["status"].get("typeChecking") is not None
             for name in ("a-loadline-adapter", "s-loadline-scaler")
         ),
-        what="both policies to be read",
+        what="the types of both policies to be checked",
     )
+    pod = pod_with(cluster, namespace, {})
+    until(lambda: asyncio.run(policies_act(cluster, namespace, pod)), what="both policies to act")
     yield namespace
     for release in helm.releases():
         helm.uninstall(release)
-    cluster.stop_work_in(namespace)
+
+
+async def policies_act(cluster: Cluster, namespace: str, pod: str) -> bool:
+    """Whether kube-apiserver applies them: it reads new ones every second, independently of the check of their types."""
+    label = {"metadata": {"labels": {"a": "b"}}}
+    answers = [
+        await refusal(client, f"{path}?dryRun=All", label)
+        for account, path in (("a-loadline-adapter", API_SERVICE), ("s-loadline-scaler", pod))
+        async for client in client_of(cluster, namespace, account)
+    ]
+    return all("may change only" in answer for answer in answers)
 
 
 async def client_of(cluster: Cluster, namespace: str, account: str) -> AsyncIterator[KubeClient]:

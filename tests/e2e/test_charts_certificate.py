@@ -2,7 +2,6 @@
 
 import base64
 import ssl
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,9 +81,9 @@ class Site:
 
 
 @pytest.fixture
-def site(cluster: Cluster, prometheus: PrometheusServer, tmp_path: Path) -> Iterator[Site]:
-    namespace = f"certificate-{uuid.uuid4().hex[:8]}"
-    cluster.create_namespace(namespace)
+def site(
+    cluster: Cluster, prometheus: PrometheusServer, namespace: str, tmp_path: Path
+) -> Iterator[Site]:
     prometheus.wait_for("count(up) > 0")
     site = Site(cluster, prometheus, namespace, tmp_path)
     yield site
@@ -92,7 +91,6 @@ def site(cluster: Cluster, prometheus: PrometheusServer, tmp_path: Path) -> Iter
         site.helm.uninstall(release)
     site.stop_replicas()
     ports.release(site.port)
-    cluster.stop_work_in(namespace)
 
 
 def test_no_request_fails_while_two_replicas_replace_their_certificate(

@@ -49,7 +49,6 @@ def scaler(
     for helm in helms:
         for release in helm.releases():
             helm.uninstall(release)
-    cluster.stop_work_in(elsewhere)
 
 
 def test_metrics_are_streamed_with_the_default_values_and_permissions_of_the_charts(

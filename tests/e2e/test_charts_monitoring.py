@@ -3,7 +3,6 @@
 import base64
 import json
 import re
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -53,11 +52,11 @@ def watched(
     cluster: Cluster,
     prometheus: PrometheusServer,
     exporter: Exporter,
+    namespace_of_module: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[PrometheusServer]:
     """A Prometheus that scrapes the programs of both charts, which scale a Deployment."""
-    namespace, directory = f"watched-{uuid.uuid4().hex[:8]}", tmp_path_factory.mktemp("watched")
-    cluster.create_namespace(namespace)
+    namespace, directory = namespace_of_module, tmp_path_factory.mktemp("watched")
     cluster.kubectl("create", "serviceaccount", "scraper", f"-n{namespace}")
     port, helm = ports.reserve(), Helm(cluster, namespace)
     monitor = {"scrapers": [{"name": "scraper", "namespace": namespace}]}
@@ -114,7 +113,6 @@ def watched(
     for release in helm.releases():
         helm.uninstall(release)
     exporter.remove("watched_load", namespace=namespace)
-    cluster.stop_work_in(namespace)
 
 
 def create_certificate(cluster: Cluster, namespace: str, name: str) -> None:

@@ -3,7 +3,6 @@
 They run as local processes, because kwok nodes do not run containers.
 """
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,10 +56,12 @@ class Installed(msgspec.Struct, frozen=True):
 
 @pytest.fixture(scope="module")
 def installed(
-    cluster: Cluster, prometheus: PrometheusServer, tmp_path_factory: pytest.TempPathFactory
+    cluster: Cluster,
+    prometheus: PrometheusServer,
+    namespace_of_module: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Installed]:
-    namespace = f"charts-{uuid.uuid4().hex[:8]}"
-    cluster.create_namespace(namespace)
+    namespace = namespace_of_module
     cluster.kubectl("create", "serviceaccount", "scraper", f"-n{namespace}")
     port = ports.reserve()
     helm = Helm(cluster, namespace)
@@ -86,7 +87,6 @@ def installed(
         yield Installed(cluster, namespace, adapter, scaler)
     for release in helm.releases():
         helm.uninstall(release)
-    cluster.stop_work_in(namespace)
 
 
 @pytest.fixture

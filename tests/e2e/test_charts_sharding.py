@@ -1,7 +1,6 @@
 """The scaler chart with `sharding.enabled`: its permissions are enough, and an upgrade to it never has two scalers at once."""
 
 import contextlib
-import uuid
 
 from scaler.cluster.shards.assignment import SHARDS
 from testbed.chart_programs import start_chart_program
@@ -32,9 +31,7 @@ def owners(cluster: Cluster, namespace: str) -> set[str]:
     return {holder for _, holder in found}
 
 
-def test_a_release_is_changed_to_sharding_by_an_upgrade(cluster, tmp_path):
-    namespace = f"sharding-{uuid.uuid4().hex[:8]}"
-    cluster.create_namespace(namespace)
+def test_a_release_is_changed_to_sharding_by_an_upgrade(cluster, namespace, tmp_path):
     helm = Helm(cluster, namespace)
     helm.install("scaler", release="s", values=VALUES)
     place = {"release": "s", "namespace": namespace}
@@ -67,4 +64,3 @@ def test_a_release_is_changed_to_sharding_by_an_upgrade(cluster, tmp_path):
         for each in sharing:
             assert "forbidden" not in each.process.log().lower(), each.process.log_tail()
     helm.uninstall("s")
-    cluster.stop_work_in(namespace)

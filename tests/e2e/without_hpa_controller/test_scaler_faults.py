@@ -19,7 +19,7 @@ from testbed.audit_log import ScaleWrite
 from testbed.cluster import Cluster
 from testbed.programs import LoadlineProcess
 from testbed.waiting import holds, until
-from tests.e2e.conftest import StartScaler
+from tests.e2e.conftest import SYNC_PERIOD_SECONDS, StartScaler
 from tests.e2e.scaler_objects import (
     HPA,
     LA,
@@ -31,18 +31,12 @@ from tests.e2e.scaler_objects import (
 )
 
 KILLS = int(os.environ.get("LOADLINE_KILLS", "5"))
-SYNC_PERIOD_SECONDS = 0.3
 LEADER_ELECTION = (
     "--leader-elect",
     "--leader-elect-lease-duration=3s",
     "--leader-elect-renew-deadline=2s",
     "--leader-elect-retry-period=500ms",
 )
-
-
-@pytest.fixture(scope="module")
-def cluster(audited_cluster: Cluster) -> Cluster:
-    return audited_cluster
 
 
 def queue_autoscaler(namespace: str, **changes: object) -> Json:
@@ -248,7 +242,6 @@ def test_a_killed_scaler_takes_the_same_steps_as_an_undisturbed_one(
     held_seconds = first_down.at_unix_seconds - killed_at_unix_seconds
     assert held_seconds >= window_seconds - 2 * SYNC_PERIOD_SECONDS
     within_budgets(writes[:4], writes[4:], period_seconds)
-    cluster.stop_work_in(undisturbed)
 
 
 def test_two_scalers_under_kills_never_write_twice_nor_at_the_same_time(

@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from testbed.cluster import Cluster
@@ -34,11 +33,6 @@ VALUES = (
     "",
     "1e99999999999999999999",
 )
-
-
-@pytest.fixture(scope="module")
-def cluster(audited_cluster: Cluster) -> Cluster:
-    return audited_cluster
 
 
 def generated(count: int) -> list[Json]:

@@ -1,17 +1,12 @@
 """The scaler in place of the built-in controller, restarts of other components, and two scalers with leader election."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from scaler.api.upstream import minor_of, upstream_of
 from testbed import apiservices, assets
-from testbed.cluster import Cluster
-from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.metrics_api_server import EXTERNAL
 from testbed.waiting import until
 from tests.e2e.scaler_objects import (
-    CRD,
     HPA,
     LA,
     PLURALS,
@@ -21,18 +16,6 @@ from tests.e2e.scaler_objects import (
     workload,
 )
 from tests.e2e.scaler_objects import autoscaler as any_autoscaler
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A complete cluster without the HPA controller, whose HPAs may scale to zero."""
-    options = ClusterOptions(
-        controllers=WITHOUT_HPA_CONTROLLER,
-        feature_gates=(("HPAScaleToZero", True),),
-    )
-    with Cluster(options, directory=tmp_path_factory.mktemp("in-place")) as running:
-        running.apply(CRD.read_text())
-        yield running
 
 
 def autoscaler(namespace: str, api_version: str, **spec: int) -> Json:

@@ -1,22 +1,9 @@
 """Formulas over external metrics on a real control plane."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
-from testbed.cluster import Cluster
-from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.waiting import until
-from tests.e2e.scaler_objects import CRD, Json, Workspace, autoscaler, plain_queue, workload
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    options = ClusterOptions(controllers=WITHOUT_HPA_CONTROLLER)
-    with Cluster(options, directory=tmp_path_factory.mktemp("formulas")) as running:
-        running.apply_crd(CRD.read_text())
-        yield running
+from tests.e2e.scaler_objects import Json, Workspace, autoscaler, plain_queue, workload
 
 
 def measured(name: str) -> Json:

@@ -1,6 +1,5 @@
 """Schedules and calendars on a real control plane, in real time; and what the API server says to calendars."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,22 +7,11 @@ import msgspec
 import pytest
 
 from testbed import worst_schedules
-from testbed.cluster import Cluster
-from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.waiting import until
 from tests.e2e.scaler_objects import CRD, Workspace, autoscaler, plain_queue, workload
 
 CALENDARS = CRD.with_name("scalingcalendars.yaml")
 API_VERSION = "loadline.io/v1beta1"
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    options = ClusterOptions(controllers=WITHOUT_HPA_CONTROLLER)
-    with Cluster(options, directory=tmp_path_factory.mktemp("schedules")) as running:
-        for definition in (CRD.read_text(), *CALENDARS.read_text().split("\n---\n")):
-            running.apply_crd(definition)
-        yield running
 
 
 def in_seconds(seconds: int) -> str:

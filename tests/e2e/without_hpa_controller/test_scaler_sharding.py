@@ -6,7 +6,6 @@ Each scaler has a user of its own, so kube-apiserver's audit log shows who has w
 import itertools
 import time
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
@@ -39,11 +38,6 @@ FLAGS = (
     f"--leader-elect-retry-period={RETRY_SECONDS}s",
     "--downscale-stabilization=0s",
 )
-
-
-@pytest.fixture(scope="module")
-def cluster(audited_cluster: Cluster) -> Cluster:
-    return audited_cluster
 
 
 class Scalers:
@@ -108,7 +102,7 @@ class Scalers:
 
 
 @pytest.fixture
-def scalers(cluster, namespace, start_scaler, metrics_api, request) -> Iterator[Scalers]:
+def scalers(cluster, namespace, start_scaler, metrics_api, request) -> Scalers:
     api_version = request.param
     kind = "loadautoscalers" if api_version == LA else "horizontalpodautoscalers"
     shared = Scalers(cluster, start_scaler, namespace, kind)
@@ -119,9 +113,7 @@ def scalers(cluster, namespace, start_scaler, metrics_api, request) -> Iterator[
             workload("Deployment", each, 1),
             autoscaler(each, plain_queue("10"), maxReplicas=9, api_version=api_version),
         )
-    yield shared
-    for each in shared.namespaces:
-        cluster.stop_work_in(each)
+    return shared
 
 
 @pytest.mark.parametrize("scalers", [LA, HPA], indirect=True, ids=["LoadAutoscaler", "HPA"])

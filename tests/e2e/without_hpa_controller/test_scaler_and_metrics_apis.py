@@ -11,11 +11,10 @@ import pytest
 
 from testbed import apiservices, ports
 from testbed.cluster import Cluster
-from testbed.cluster_options import WITHOUT_HPA_CONTROLLER, ClusterOptions
 from testbed.metrics_api_server import CUSTOM, EXTERNAL, Fault, MetricsAPIServer
 from testbed.programs import start_prometheus_adapter
 from testbed.waiting import until
-from tests.e2e.scaler_objects import CRD, Json, Workspace, autoscaler, plain_queue, workload
+from tests.e2e.scaler_objects import Json, Workspace, autoscaler, plain_queue, workload
 
 RPS = {
     "type": "Pods",
@@ -33,15 +32,6 @@ externalRules:
 """
 # Longer than the period after which the scaler reads discovery again.
 DEADLINE_SECONDS = 60.0
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster of its own: a faulty API affects the discovery of all clients."""
-    options = ClusterOptions(controllers=WITHOUT_HPA_CONTROLLER)
-    with Cluster(options, directory=tmp_path_factory.mktemp("metrics-apis")) as running:
-        running.apply_crd(CRD.read_text())
-        yield running
 
 
 @pytest.fixture
