@@ -28,7 +28,7 @@ def source(module: str, version: str) -> Path:
 
 
 def _go(*arguments: str) -> str:
-    """The output of a go command that is about no module of this repository."""
+    """The output of a go command that is about no module of this repository. It may download the Go that a module needs."""
     go = toolchain.choose((1, 20, 0))
     toolchain.prepare(go, lambda _: None)
     with tempfile.TemporaryDirectory() as directory:
@@ -38,7 +38,7 @@ def _go(*arguments: str) -> str:
             text=True,
             check=False,
             cwd=directory,
-            env={**os.environ, "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "GOWORK": "off"},
+            env={**os.environ, "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "auto", "GOWORK": "off"},
             timeout=PROXY_DEADLINE_SECONDS,
         )
     if done.returncode != 0:
