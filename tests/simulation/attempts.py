@@ -107,6 +107,8 @@ def _is_repeated(
         return True
     pauses = _busy_pauses(run, before.at) if len(attempts) <= BUSY_PAUSES else []
     ended_at = [each for each in _connections_ended_at(run) if before.at < each <= then.at]
+    if answer is not None and answer.was_cut:
+        ended_at.append(answer.at)
     expected_at = [before.at, *(before.at + each for each in pauses), *ended_at]
     return any(-MOMENT_SECONDS <= then.at - each <= REPEATED_SECONDS for each in expected_at)
 

@@ -184,6 +184,7 @@ class _Direct:
             Measurement(
                 at=now, process=self._process, target=measured.target, group=measured.group,
                 document=document, value=metrics_apis.total(document), sent_at=request.sent_at,
+                was_cut=response is None,
             )
         )  # fmt: skip
         journal.say(

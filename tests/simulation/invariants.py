@@ -123,12 +123,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return len({each.key for each in known}) > 1
 
     def bounds_known(self, written: ScaleWritten) -> list[Bounds]:
-        """Those that its process may know of: a schedule begins and ends by the process' wall clock."""
-        since, until = self.known_since(written.at), written.at
-        if self.plan_of(written.target).fields.window is not None:
-            behind, ahead = self.clock_offsets(written)
+        """Those that its process may know of."""
+        offsets = self.clock_offsets_of(written)
+        return self.bounds_with_clock(written.target, written.at, offsets)
+
+    def bounds_with_clock(
+        self, target: str, at: float, clock_offsets: tuple[float, float]
+    ) -> list[Bounds]:
+        """Those that a process may know of at this moment: a schedule begins and ends by its wall clock."""
+        since, until = self.known_since(at), at
+        if self.plan_of(target).fields.window is not None:
+            behind, ahead = clock_offsets
             since, until = since + min(0.0, behind), until + max(0.0, ahead)
-        return self.bounds_of(written.target, since, until)
+        return self.bounds_of(target, since, until)
 
     def decided_at(self, written: ScaleWritten) -> float:
         """When its process had got the last answer to a metric before: it may have waited for a write of the status since."""
@@ -205,7 +212,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return (
             suspension is not None
             and suspension.replicas == written.after
-            and self.known_since(written.at) + self.clock_offsets(written)[0]
+            and self.known_since(written.at) + self.clock_offsets_of(written)[0]
             <= suspension.until + CLOCK_ERROR_SECONDS
         )
 
@@ -219,14 +226,18 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         ]
         return stepped[-1] if stepped else 0.0
 
-    def clock_offsets(self, written: ScaleWritten) -> tuple[float, float]:
+    def clock_offsets_of(self, written: ScaleWritten) -> tuple[float, float]:
         """The lowest and the highest of its process since it may have decided to write this."""
-        since, until = written.sent_at - self.scenario.period, written.sent_at
+        since = written.sent_at - self.scenario.period
+        return self.clock_offsets(written.process, since, written.sent_at)
+
+    def clock_offsets(self, process: str, since: float, until: float) -> tuple[float, float]:
+        """The lowest and the highest offset of its wall clock in this time."""
         moments = [
             since,
             *(each.at for each in self.journal.clocks_stepped if since < each.at <= until),
         ]
-        offsets = [self.clock_offset(written.process, each) for each in moments]
+        offsets = [self.clock_offset(process, each) for each in moments]
         return min(offsets), max(offsets)
 
     def period_of(self, plan: AutoscalerPlan) -> float:

@@ -82,6 +82,8 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """When the request left the process."""
     is_streamed: bool = False
     """Whether it was sent without a request: it is not known which reconcile has used it."""
+    was_cut: bool = False
+    """Whether the connection ended without a response."""
 
 
 class StatusWritten(msgspec.Struct, frozen=True, kw_only=True):

@@ -308,7 +308,8 @@ def _demanded(run: Run, of: Judged, reconcile: Reconcile) -> str:
     if owner != reconcile.process or is_slow or run.may_have_rival(plan.key, at):
         return ""
     versions = _versions_around(run, plan, reconcile)
-    bounds = run.bounds_of(plan.key, run.known_since(at), at)
+    offsets = run.clock_offsets(reconcile.process, reconcile.at, at)
+    bounds = run.bounds_with_clock(plan.key, at, offsets)
     if len({each.replicas for each in versions}) != 1 or not bounds:
         return ""
     current = versions[0].replicas
