@@ -13,6 +13,7 @@ import msgspec
 from tests.hpa_model.normalization import Changed, Recommended, Remembered, normalized
 from tests.simulation.cluster import Document
 from tests.simulation.creations import created, created_as_known, existed_before
+from tests.simulation.faults import Fault
 from tests.simulation.fields import Fields
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import BACKOFF_SECONDS, Run, Violation
@@ -339,10 +340,16 @@ def _may_not_mark_zero(run: Run, reconcile: Reconcile) -> bool:
         (each.at, each.at + each.seconds + BACKOFF_SECONDS)
         for each in run.faults
         if (each.kind, each.where) == ("watches", run.scenario.kind.plural)
+        or (each.kind in ("api", "crd", "partition") and _has_restore(run, each))
     ]
     return any(
         begin <= reconcile.until and reconcile.at <= end for begin, end in refused + outdated
     )
+
+
+def _has_restore(run: Run, fault: Fault) -> bool:
+    """Whether etcd was restored during it: the autoscalers are not listed again before it is over, and then after a pause."""
+    return any(fault.at <= each.at <= fault.at + fault.seconds for each in run.journal.restores)
 
 
 def _versions_around(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> list[TargetVersion]:
