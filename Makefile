@@ -72,7 +72,7 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 	@$(BIN)/python -m testbed build $(DEMO_ASSETS)
 	@$(BIN)/python -m testbed demo
 
-test: assets  ## Run `check`, conformance vectors, the simulation, real processes, and a real control plane, side by side (20 to 28 minutes on two cores)
+test: assets  ## Run `check`, conformance vectors, the simulation, real processes, and a real control plane, side by side (20 to 29 minutes on two cores)
 	@$(MAKE) --no-print-directory -j2 computing real
 
 # What needs a processor runs beside what waits for programs most of the time, and gives way to it. The simulation begins while the

@@ -123,10 +123,14 @@ class VariantResults:
             _run(options, scenarios, self._directory / variant.replace(" ", "-").replace(",", ""))
         )
         elapsed_seconds = time.monotonic() - started_at
-        self._summaries[variant] = (
-            f"{variant}: {summary(results)}; seed {SEED}, {elapsed_seconds:.0f} s"
-        )
+        line = f"{variant}: {summary(results)}; seed {SEED}, {elapsed_seconds:.0f} s"
+        self._summaries[variant] = "\n".join((line, *differed_once(results)))
         return {each.scenario.name: each for each in results}
+
+
+def differed_once(results: Sequence[Result]) -> list[str]:
+    """What was found once and never again: probably a slow machine, possibly a race."""
+    return [f"  differed once: {difference}" for each in results for difference in each.unconfirmed]
 
 
 def summary(results: Sequence[Result]) -> str:
