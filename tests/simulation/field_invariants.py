@@ -26,7 +26,7 @@ def suspended(run: Run) -> Iterator[Violation]:
         if suspension is None:
             continue
         # It ends by the wall clock of the process.
-        read_at = written.sent_at + run.clock_offsets_of(written)[1]
+        read_at = written.sent_at + run.clock_offsets(written)[1]
         if read_at >= suspension.until - 2 * CLOCK_ERROR_SECONDS:
             continue
         if suspension.replicas is not None and written.after == suspension.replicas:

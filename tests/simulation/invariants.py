@@ -124,16 +124,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def bounds_known(self, written: ScaleWritten) -> list[Bounds]:
         """Those that its process may know of."""
-        offsets = self.clock_offsets_of(written)
-        return self.bounds_with_clock(written.target, written.at, offsets)
+        decided = self._decision_of(written)
+        return self.bounds_known_by(written.process, written.target, written.at, decided)
 
-    def bounds_with_clock(
-        self, target: str, at: float, clock_offsets: tuple[float, float]
+    def bounds_known_by(
+        self, process: str, target: str, at: float, decided: tuple[float, float]
     ) -> list[Bounds]:
-        """Those that a process may know of at this moment: a schedule begins and ends by its wall clock."""
+        """Those that a process may know of at this moment. It has decided in this time, in which a schedule begins and ends by its wall clock."""
         since, until = self.known_since(at), at
         if self.plan_of(target).fields.window is not None:
-            behind, ahead = clock_offsets
+            behind, ahead = self._clock_offsets(process, decided)
             since, until = since + min(0.0, behind), until + max(0.0, ahead)
         return self.bounds_of(target, since, until)
 
@@ -212,7 +212,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return (
             suspension is not None
             and suspension.replicas == written.after
-            and self.known_since(written.at) + self.clock_offsets_of(written)[0]
+            and self.known_since(written.at) + self.clock_offsets(written)[0]
             <= suspension.until + CLOCK_ERROR_SECONDS
         )
 
@@ -226,13 +226,16 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         ]
         return stepped[-1] if stepped else 0.0
 
-    def clock_offsets_of(self, written: ScaleWritten) -> tuple[float, float]:
+    def clock_offsets(self, written: ScaleWritten) -> tuple[float, float]:
         """The lowest and the highest of its process since it may have decided to write this."""
-        since = written.sent_at - self.scenario.period
-        return self.clock_offsets(written.process, since, written.sent_at)
+        return self._clock_offsets(written.process, self._decision_of(written))
 
-    def clock_offsets(self, process: str, since: float, until: float) -> tuple[float, float]:
-        """The lowest and the highest offset of its wall clock in this time."""
+    def _decision_of(self, written: ScaleWritten) -> tuple[float, float]:
+        """Since when, and until when, its process may have decided to write this."""
+        return written.sent_at - self.scenario.period, written.sent_at
+
+    def _clock_offsets(self, process: str, decided: tuple[float, float]) -> tuple[float, float]:
+        since, until = decided
         moments = [
             since,
             *(each.at for each in self.journal.clocks_stepped if since < each.at <= until),

@@ -309,8 +309,7 @@ def _demanded(run: Run, of: Judged, reconcile: Reconcile) -> str:
     if owner != reconcile.process or is_slow or run.may_have_rival(plan.key, at):
         return ""
     versions = _versions_around(run, plan, reconcile)
-    offsets = run.clock_offsets(reconcile.process, reconcile.at, at)
-    bounds = run.bounds_with_clock(plan.key, at, offsets)
+    bounds = run.bounds_known_by(reconcile.process, plan.key, at, (reconcile.at, at))
     if len({each.replicas for each in versions}) != 1 or not bounds:
         return ""
     current = versions[0].replicas

@@ -5,7 +5,6 @@ Without a container engine, the base image is replaced (`testbed/image/base.py`)
 
 import re
 import shutil
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,10 +47,10 @@ def pods(
     image: Image,
     cluster: Cluster,
     prometheus: PrometheusServer,
+    namespace_of_module: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Pods]:
-    directory, namespace = tmp_path_factory.mktemp("pods"), f"image-{uuid.uuid4().hex[:8]}"
-    cluster.create_namespace(namespace)
+    directory, namespace = tmp_path_factory.mktemp("pods"), namespace_of_module
     helm, adapter, scaler = Helm(cluster, namespace), ports.reserve(), ports.reserve()
     values = {
         "listenPort": adapter,
@@ -78,7 +77,6 @@ def pods(
         yield Pods(containers, {"adapter": first, "scaler": second})
     for release in helm.releases():
         helm.uninstall(release)
-    cluster.stop_work_in(namespace)
 
 
 def process_status(program: LoadlineProcess) -> dict[str, str]:

@@ -18,7 +18,7 @@ echo '{"Dir": "/modules/kubernetes"}'
 
 @pytest.fixture
 def go(tmp_path, monkeypatch):
-    """Writes the go command that is used, and returns its path."""
+    """Call it with the script that is used as the go command."""
     command = tmp_path / "go"
     found = toolchain.Toolchain(version="go1.26.8", command=command, from_wheel=False)
     monkeypatch.setattr(toolchain, "choose", lambda _: found)

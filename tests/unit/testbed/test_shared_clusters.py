@@ -2,28 +2,20 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.shared_clusters import SHARING_DIRECTORIES, scope_of
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("directory", SHARING_DIRECTORIES)
-def test_each_sharing_directory_has_a_cluster_of_its_own_for_all_of_its_modules(directory):
-    fixtures = (ROOT / directory / "conftest.py").read_text()
-    assert '@pytest.fixture(scope="package")' in fixtures
-    assert "with Cluster(" in fixtures
-
-
-def test_no_other_directory_starts_a_cluster_for_all_of_its_modules():
-    """Its modules could be divided among four processes, each of which would start one."""
-    found = {
-        path.parent.relative_to(ROOT).as_posix()
+def test_each_directory_with_a_cluster_for_all_of_its_modules_is_a_sharing_one_and_no_other():
+    """Otherwise, its modules could be divided among four processes, each of which would start one."""
+    fixtures = {
+        path.parent.relative_to(ROOT).as_posix(): path.read_text()
         for path in (ROOT / "tests").rglob("conftest.py")
-        if 'scope="package"' in path.read_text()
     }
+    found = {name for name, text in fixtures.items() if '@pytest.fixture(scope="package")' in text}
     assert found == set(SHARING_DIRECTORIES)
+    assert all("with Cluster(" in fixtures[name] for name in found)
 
 
 def test_modules_of_a_sharing_directory_run_in_one_process_and_others_on_their_own():

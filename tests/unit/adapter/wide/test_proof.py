@@ -92,7 +92,7 @@ SERIES = [
 ]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     moved=st.sampled_from([OF_PODS, OF_QUEUES]),

@@ -58,7 +58,7 @@ SELECTOR = "app=web"
 PERIOD_SECONDS = 15.0
 
 many = settings(
-    max_examples=100,
+    max_examples=200,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

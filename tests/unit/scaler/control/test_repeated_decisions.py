@@ -315,7 +315,7 @@ async def run(spec: Document, kind: Any, history: list[Any], *, are_shared: bool
 
 
 many_histories = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 
