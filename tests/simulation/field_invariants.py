@@ -37,16 +37,20 @@ def suspended(run: Run) -> Iterator[Violation]:
 
 
 def zero_after_cooldown(run: Run) -> Iterator[Violation]:
-    """With `scaleToZero` a target goes to zero only after it had no load for the cooldown, without the time in which that was unknown."""
+    """With `scaleToZero` a target goes to zero only after it had no load for the cooldown, without the time in which that was unknown.
+
+    What its process had measured before another one owned the target does not count: that one measured it afterwards.
+    """
     for written, plan in _writes(run):
         fields, current = plan.fields, written.read.replicas
         if fields.cooldown_seconds is None or written.after > 0 or current == 0:
             continue
         if run.is_forced(written):
             continue
+        since = run.journal.owned_since(written.process, written.target, written.sent_at)
         measured = [
             each
-            for each in awaited_before(run, written)
+            for each in awaited_before(run, written, since)
             if each.group == EXTERNAL and each.at < written.sent_at
         ]
         problem = _load_before_zero(plan, measured, written.sent_at)

@@ -295,6 +295,18 @@ class Journal:
         held = (each for each in reversed(self.holders) if each.namespace == namespace)
         return next((each.process for each in held if each.at <= at), "")
 
+    def owned_since(self, process: str, target: str, at: float) -> float:
+        """Since when the process had owned the namespace of a target at this moment, while no other one did; 0 if it never has."""
+        since, is_lost = 0.0, True
+        for each in self.held(target.partition("/")[0]):
+            if each.at > at:
+                break
+            if each.process == process and is_lost:
+                since, is_lost = each.at, False
+            elif each.process not in (process, ""):
+                is_lost = True
+        return since
+
     def was_lost_by(self, process: str, target: str, since: float, until: float) -> bool:
         """Whether another one, or a user, has had its namespace in this time, and may have scaled the target."""
         return any(

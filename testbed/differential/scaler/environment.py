@@ -98,8 +98,8 @@ async def environment(variant: Variant, directory: Path) -> AsyncIterator[Enviro
             )
             stack.callback(started.stop)
         sides = (
-            await _side("upstream", HPA, upstream, stack, variant.upstream),
-            await _side("loadline", kind, loadline, stack, variant.upstream),
+            await _side("upstream", HPA, upstream, stack, variant),
+            await _side("loadline", kind, loadline, stack, variant),
         )
         yield Environment(api=api, sides=sides)
         # No reconcile may wait at a gate when the programs are stopped.
@@ -173,7 +173,7 @@ def _register(cluster: Cluster, port: int, variant: Variant) -> None:
 
 
 async def _side(
-    label: str, kind: Kind, cluster: Cluster, stack: AsyncExitStack, upstream: Upstream
+    label: str, kind: Kind, cluster: Cluster, stack: AsyncExitStack, variant: Variant
 ) -> Side:
     kube = KubeClient(await connect(cluster.kubeconfig, user_agent=f"differential-{label}"))
     stack.push_async_callback(kube.close)
@@ -181,6 +181,7 @@ async def _side(
     # If events cannot be followed any more, the comparison ends with the cause.
     group = await stack.enter_async_context(asyncio.TaskGroup())
     stack.callback(group.create_task(events.follow()).cancel)
+    upstream = variant.upstream
     behavior = upstream if kind is HPA else NEWEST
     return Side(
         label=label,
@@ -190,6 +191,7 @@ async def _side(
         preparing=asyncio.Semaphore(CONCURRENT_PREPARATIONS),
         upstream=upstream,
         reconciles_at_once=behavior.reconciles_new_at_once,
+        rereads_after_each_error=label == "upstream" or variant.against_itself,
         interval_min_seconds=_interval_min_seconds(label, behavior),
     )
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from testbed.differential.scaler.scenario_model import ClusterState, ErrorResponse, Scale
 
 RECONCILE_DEADLINE_SECONDS = 30.0
-REREAD_SECONDS = 0.5
+CONFLICT = 409
 
 
 class NoReconcile(Exception):
@@ -39,12 +39,12 @@ class Gate:
     def __init__(self) -> None:
         self._arrivals: asyncio.Queue[Arrival] = asyncio.Queue()
         self._waiting: set[Arrival] = set()
-        self._reread_until = 0.0
+        self._expects_reread = False
         self._is_open = False
 
     async def passed(self) -> None:
         """Wait for the release; a second read within the same reconcile passes."""
-        is_reread, self._reread_until = time.monotonic() < self._reread_until, 0.0
+        is_reread, self._expects_reread = self._expects_reread, False
         if self._is_open or is_reread:
             return
         arrival = Arrival()
@@ -56,8 +56,8 @@ class Gate:
             self._waiting.discard(arrival)
 
     def expect_reread(self) -> None:
-        """A failed write may be followed at once by a read that belongs to the same reconcile."""
-        self._reread_until = time.monotonic() + REREAD_SECONDS
+        """The next read belongs to the same reconcile, because its write has failed."""
+        self._expects_reread = True
 
     async def arrived(self) -> Arrival:
         """Wait for the next reconcile, whose arrival means that the previous one has ended. Raises NoReconcile."""
@@ -76,8 +76,10 @@ class Gate:
 class Target:
     """A scripted scale target: its replicas and every write to its Scale."""
 
-    def __init__(self, scale: Scale) -> None:
+    def __init__(self, scale: Scale, *, is_reread_after_each_error: bool) -> None:
+        """`is_reread_after_each_error`: the program reads it again after each failed write, not only after a conflict."""
         self.gate = Gate()
+        self._is_reread_after_each_error = is_reread_after_each_error
         self.scale = scale
         self.replicas = scale.replicas or 0
         self.version = 1
@@ -110,7 +112,7 @@ class Target:
         if error is None:
             self.replicas = replicas
             self.version += 1
-        else:
+        elif error.code == CONFLICT or self._is_reread_after_each_error:
             self.gate.expect_reread()
         return error
 
@@ -118,10 +120,13 @@ class Target:
 class NamespaceScript:
     """One namespace: its scripted targets and metrics, and the recorded metric requests."""
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, *, is_reread_after_each_error: bool) -> None:
+        """`is_reread_after_each_error`: of its targets."""
         self.state = state
         self.targets = {
-            each.name: Target(each.scale) for each in state.autoscalers if each.is_scripted
+            each.name: Target(each.scale, is_reread_after_each_error=is_reread_after_each_error)
+            for each in state.autoscalers
+            if each.is_scripted
         }
         self.requests: set[str] = set()
         self.request_count = 0

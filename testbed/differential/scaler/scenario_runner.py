@@ -157,7 +157,9 @@ def _scenario_namespace(
     side: Side, api: ScriptedAPI, scenario: Scenario, name: str
 ) -> ScenarioNamespace:
     namespace = f"{side.label}-{name}"
-    script = api.scripts[namespace] = NamespaceScript(scenario.steps[0].state)
+    script = api.scripts[namespace] = NamespaceScript(
+        scenario.steps[0].state, is_reread_after_each_error=side.rereads_after_each_error
+    )
     return ScenarioNamespace(side, namespace, script)
 
 

@@ -127,6 +127,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     upstream: Upstream
     # Whether a new or changed autoscaler is reconciled at once.
     reconciles_at_once: bool
+    # Whether it reads a scale again after each failed write, as the HPA controller does, or only after a conflict.
+    rereads_after_each_error: bool
     # A reconcile that follows the previous one sooner started with a stale autoscaler.
     interval_min_seconds: float
 

@@ -11,6 +11,10 @@ from testbed.differential.scaler.scenarios.parts import spec, state, then
 CONFLICT = ErrorResponse(code=409, reason="Conflict", message="changed")
 
 
+def target_of(scale: Scale, *, is_reread_after_each_error: bool = False) -> Target:
+    return Target(scale, is_reread_after_each_error=is_reread_after_each_error)
+
+
 async def test_a_reconcile_waits_until_it_is_released():
     gate = Gate()
     reconcile = asyncio.create_task(gate.passed())
@@ -29,17 +33,38 @@ async def test_an_open_gate_releases_waiting_and_later_reconciles():
     await gate.passed()
 
 
-async def test_the_read_after_a_failed_write_belongs_to_the_same_reconcile():
-    gate = Gate()
-    gate.expect_reread()
-    await gate.passed()
-    following = asyncio.create_task(gate.passed())
-    (await gate.arrived()).released.set()
+@pytest.mark.parametrize(
+    ("error", "is_reread_after_each_error"),
+    [
+        pytest.param(CONFLICT, False, id="a conflict"),
+        pytest.param(CONFLICT, True, id="a conflict of a program that always reads it again"),
+        pytest.param(ErrorResponse(), True, id="an error of a program that always reads it again"),
+    ],
+)
+async def test_the_read_after_a_failed_write_belongs_to_the_same_reconcile(
+    error, is_reread_after_each_error
+):
+    scale = Scale(replicas=3, put=(error,))
+    target = target_of(scale, is_reread_after_each_error=is_reread_after_each_error)
+    assert target.write(5, "1") is error
+    await target.gate.passed()
+    following = asyncio.create_task(target.gate.passed())
+    (await target.gate.arrived()).released.set()
     await following
 
 
+async def test_the_next_reconcile_waits_if_the_error_of_its_predecessor_was_not_a_conflict():
+    target = target_of(Scale(replicas=3, put=(ErrorResponse(),)))
+    target.write(5, "1")
+    reconcile = asyncio.create_task(target.gate.passed())
+    arrival = await target.gate.arrived()
+    assert not reconcile.done()
+    arrival.released.set()
+    await reconcile
+
+
 def test_a_write_with_a_stale_resource_version_is_a_conflict():
-    target = Target(Scale(replicas=3))
+    target = target_of(Scale(replicas=3))
     assert target.write(5, "1") is None
     error = target.write(7, "1")
     assert error is not None
@@ -48,7 +73,7 @@ def test_a_write_with_a_stale_resource_version_is_a_conflict():
 
 
 def test_scripted_errors_are_returned_once_each():
-    target = Target(Scale(replicas=3, put=(CONFLICT,)))
+    target = target_of(Scale(replicas=3, put=(CONFLICT,)))
     assert target.write(5, "1") is CONFLICT
     assert target.write(5, "1") is None
 
@@ -63,7 +88,7 @@ def test_scripted_errors_are_returned_once_each():
 )
 def test_a_step_changes_only_the_fields_that_it_sets(after, replicas):
     first = state(spec(), replicas=3)
-    script = NamespaceScript(first)
+    script = NamespaceScript(first, is_reread_after_each_error=True)
     target = script.targets["web"]
     target.write(8, "1")
     script.apply(then(first, **after))
@@ -72,5 +97,5 @@ def test_a_step_changes_only_the_fields_that_it_sets(after, replicas):
 
 
 def test_the_status_follows_the_spec_unless_it_is_scripted():
-    assert Target(Scale(replicas=3)).status_replicas == 3
-    assert Target(Scale(replicas=3, status=1)).status_replicas == 1
+    assert target_of(Scale(replicas=3)).status_replicas == 3
+    assert target_of(Scale(replicas=3, status=1)).status_replicas == 1
