@@ -1,5 +1,6 @@
 # Each target sets up what it needs. Later runs reuse it.
-PYTHON ?= python3
+# The probe takes two seconds: it runs once, and only if an environment is made.
+PYTHON ?= $(eval PYTHON := $$(shell python3 testbed/fastest_python.py))$(PYTHON)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -49,7 +50,7 @@ help:  ## List the targets
 
 $(DEPENDENCIES): constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
-	@echo "Setting up $(VENV) (once)"
+	@echo "Setting up $(VENV) with $(PYTHON) (once)"
 	@$(PYTHON) -m venv --clear $(VENV)
 	@# uv installs them in 4 s, pip in 30 s.
 	@sed -n '/^uv==/,/[^\\]$$/p' constraints.txt > $(VENV)/uv.txt
