@@ -23,6 +23,8 @@ UNABLE_TO_FETCH = "Internal error occurred: unable to fetch metrics"
 USAGE_LISTS = ("PodMetricsList", "NodeMetricsList")
 OTHER_FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _WORD = re.compile(r"[A-Za-z_:][\w:]*")
+_BY = re.compile(r"\bby \(([^)]*)\)")
+_MATCHER = re.compile(r'(\w+)(?:=~|!~|!=|=)"((?:[^"\\]|\\.)*)"')
 NO_PROTOBUF, CUSTOM_TIMESTAMPS, USAGE_IN_FULL = "no-protobuf", "custom-timestamps", "usage-in-full"
 
 
@@ -222,11 +224,30 @@ def shortest_of_several_series(case: Case) -> bool:
 
 
 def _different_words(query: str, other: str) -> set[tuple[str, str]]:
-    """The names that replace each other in two queries that are alike otherwise; empty if they are not alike."""
+    """The names that replace each other in two queries that are alike otherwise; empty if they are not alike.
+
+    A query of several namespaces is like one of their objects: the labels by which it groups are not compared.
+    """
+    labels = _grouping_labels(query), _grouping_labels(other)
+    if labels[0] != labels[1]:
+        query, other = (_without_labels(each, labels[0] | labels[1]) for each in (query, other))
     if _WORD.sub("WORD", query) != _WORD.sub("WORD", other):
         return set()
     pairs = zip(_WORD.findall(query), _WORD.findall(other), strict=True)
     return {(one, another) for one, another in pairs if one != another}
+
+
+def _grouping_labels(query: str) -> set[str]:
+    return {label.strip() for found in _BY.findall(query) for label in found.split(",")}
+
+
+def _without_labels(query: str, labels: set[str]) -> str:
+    """Without the matchers of these labels, and without what it groups by."""
+
+    def kept(matcher: re.Match[str]) -> str:
+        return "" if matcher[1] in labels else matcher[0]
+
+    return re.sub(r",+(?=})", "", re.sub(",+", ",", _MATCHER.sub(kept, _BY.sub("by ()", query))))
 
 
 DEVIATIONS: dict[str, tuple[Predicate, ...]] = {

@@ -52,6 +52,26 @@ def test_another_series_is_explained_only_if_its_name_is_preferred(upstream, loa
     assert found == ("several-series-of-one-metric" if expected else None)
 
 
+WIDE_QUERY = 'sum({__name__="SERIES",namespace=~"one|two",pod!=""}) by (pod,namespace) / 3'
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        pytest.param(("", ""), True, id="alike otherwise"),
+        pytest.param(("/ 3", "/ 4"), False, id="another number"),
+        pytest.param(("sum", "max"), False, id="another aggregation"),
+        pytest.param((",pod", ',code="2",pod'), False, id="another matcher"),
+        pytest.param(("SERIES", "a_longer_name_of_a_series"), False, id="a longer name"),
+    ],
+)
+def test_another_series_of_several_namespaces_is_explained(change, expected):
+    narrow = 'sum({__name__="a_long_name",namespace="one",pod=~"web-0|web-1"}) by (pod) / 3'
+    wide = WIDE_QUERY.replace(*change).replace("SERIES", "short")
+    found = explain(custom_request(), values("50"), values("13"), ([narrow], [wide]))
+    assert found == ("several-series-of-one-metric" if expected else None)
+
+
 def test_another_series_is_not_explained_if_loadline_queries_the_same_one_too():
     """Then it is another metric with a similar query, such as memory instead of CPU."""
     sent = [QUERY.replace("SERIES", each) for each in ("edge_cpu", "cpu")]
