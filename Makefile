@@ -1,5 +1,5 @@
 # Each target sets up what it needs. Later runs reuse it.
-# The probe takes two seconds: it runs once, and only if an environment is made.
+# The probe takes three seconds: it runs once, and only if an environment is made.
 PYTHON ?= $(eval PYTHON := $$(shell python3 testbed/fastest_python.py))$(PYTHON)
 VENV := .venv
 BIN := $(VENV)/bin

@@ -36,16 +36,16 @@ def python_in(directory, *lines, status=0):
     return str(directory)
 
 
-def test_the_pythons_on_the_path_are_found_once_each_and_in_order(tmp_path):
+def test_the_pythons_on_the_path_are_found_once_each_in_order_with_their_best_time(tmp_path):
     directories = [
         python_in(tmp_path / "too_old", status=1),
         python_in(tmp_path / "slow", "/opt/slow/python3", 11, 0.02),
         str(tmp_path / "missing"),
         python_in(tmp_path / "fast", "/opt/fast/python3", 11, 0.01),
-        python_in(tmp_path / "again", "/opt/slow/python3", 11, 0.03),
+        python_in(tmp_path / "again", "/opt/slow/python3", 11, 0.015),
     ]
     assert on_path(os.pathsep.join(directories)) == [
-        Interpreter("/opt/slow/python3", 11, 0.02),
+        Interpreter("/opt/slow/python3", 11, 0.015),
         Interpreter("/opt/fast/python3", 11, 0.01),
     ]
 
