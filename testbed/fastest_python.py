@@ -2,7 +2,7 @@
 
 It is the first `python3` on the PATH that is new enough, or another one of its version that is clearly faster. One that was compiled
 without profile-guided optimization, as pyenv does by default, needs a quarter more processor time for the tests than one of
-a distribution. `make PYTHON=/path/to/python3` chooses another one.
+a distribution. With `PYTHON=/path/to/python3`, make uses that one.
 
 Any Python 3.8 can run this file, and it needs no package.
 """

@@ -21,9 +21,11 @@ LIBRARIES = ("libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1", "lib
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": "/"}
 DIRECTORIES = ("bin", "dev", "etc", "proc", "run", "tmp", "usr/bin", "usr/local/bin", "var")
 PIP = '#!/bin/sh\nexec /usr/local/bin/python -m pip "$@"\n'
+# The Python of Debian refuses to install packages where there is the last one.
 LEFT_OUT = shutil.ignore_patterns(
-    "__pycache__", "site-packages", "dist-packages", "config-*", "test", "tests", "idlelib"
-)
+    "__pycache__", "site-packages", "dist-packages", "config-*", "test", "tests", "idlelib",
+    "EXTERNALLY-MANAGED",
+)  # fmt: skip
 
 
 def make(root: Path) -> None:
@@ -56,6 +58,8 @@ def _add_python(root: Path) -> None:
         (binaries / alias).symlink_to(version)
     shutil.copytree(sysconfig.get_path("stdlib"), library, ignore=LEFT_OUT)
     (library / "site-packages").mkdir()
+    # Where the Python of Debian looks for packages, which may be this one.
+    (library / "dist-packages").symlink_to("site-packages")
     extensions = [interpreter, *(library / "lib-dynload").glob("*.so")]
     _add_libraries(root, extensions)
     _add_named_libraries(root)

@@ -50,7 +50,7 @@ def zero_after_cooldown(run: Run) -> Iterator[Violation]:
         since = run.journal.owned_since(written.process, written.target, written.sent_at)
         measured = [
             each
-            for each in awaited_before(run, written, since)
+            for each in awaited_before(run, written, since or 0.0)
             if each.group == EXTERNAL and each.at < written.sent_at
         ]
         problem = _load_before_zero(plan, measured, written.sent_at)

@@ -295,9 +295,13 @@ class Journal:
         held = (each for each in reversed(self.holders) if each.namespace == namespace)
         return next((each.process for each in held if each.at <= at), "")
 
-    def owned_since(self, process: str, target: str, at: float) -> float:
-        """Since when the process had owned the namespace of a target at this moment, while no other one did; 0 if it never has."""
-        since, is_lost = 0.0, True
+    def owned_since(self, process: str, target: str, at: float) -> float | None:
+        """Since when the process has owned the namespace of a target, as far as it knows at this moment; None if it never did.
+
+        If it lost it, and claimed it again before any other process, it has owned it all the time. One that is suspended does
+        not notice that another one owns it.
+        """
+        since, is_lost = None, True
         for each in self.held(target.partition("/")[0]):
             if each.at > at:
                 break

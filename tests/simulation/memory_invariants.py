@@ -3,7 +3,6 @@ that they are not, and then every HPA starts as after a restart of kube-controll
 """
 
 from collections.abc import Iterator
-from itertools import takewhile
 
 import msgspec
 
@@ -177,7 +176,9 @@ def _continues(run: Run, start: Start) -> bool:
 
 
 def _start(run: Run, plan: AutoscalerPlan, first: TargetRequest) -> Start:
-    claimed_at = _claimed_at(run, plan, first)
+    claimed_at = run.journal.owned_since(first.process, plan.key, first.at)
+    if claimed_at is None:
+        claimed_at = first.at
     reads = [
         each for each in run.journal.memories_read
         if each.process == first.process and each.key == plan.key
@@ -191,18 +192,6 @@ def _start(run: Run, plan: AutoscalerPlan, first: TargetRequest) -> Start:
     return Start(
         plan=plan, first=first, claimed_at=claimed_at, read=reads[-1] if reads else None, stored=stored,
     )  # fmt: skip
-
-
-def _claimed_at(run: Run, plan: AutoscalerPlan, first: TargetRequest) -> float:
-    """When the process claimed the namespace last.
-
-    If it lost it, and claimed it again before any other process, it need not read the memories again.
-    """
-    held = [each for each in run.journal.held(plan.namespace) if each.at <= first.at]
-    while held and held[-1].process != first.process:
-        held.pop()  # it was suspended, and has not noticed yet that another one owns it
-    own = takewhile(lambda each: each.process in ("", first.process), reversed(held))
-    return min((each.at for each in own if each.process), default=first.at)
 
 
 def _next_read(run: Run, start: Start) -> float:

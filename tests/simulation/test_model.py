@@ -12,7 +12,7 @@ from tests.hpa_model.identity import KEPT_MAX, kept_by_identity
 from tests.simulation import faults, scenario
 from tests.simulation.cluster import ApiError, Cluster
 from tests.simulation.hash_seed import VARIABLE, is_random
-from tests.simulation.journal import Journal
+from tests.simulation.journal import Held, Journal
 from tests.simulation.network import Connection
 from tests.simulation.ownership import Ownership
 from tests.simulation.simulate import simulate
@@ -147,3 +147,26 @@ def test_a_renewal_of_a_lease_changes_no_owner_but_another_holder_does() -> None
         (3, ""),
         (4, "b.1"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("owners", "since"),
+    [
+        pytest.param("a", 0.0, id="from the beginning"),
+        pytest.param("ba", 1.0, id="from its claim on"),
+        pytest.param("aba", 2.0, id="another one owned it meanwhile"),
+        pytest.param("a-a", 0.0, id="no one owned it meanwhile"),
+        pytest.param("ab-a", 3.0, id="another one lost it, too"),
+        pytest.param("ab", 0.0, id="it has not noticed its loss"),
+        pytest.param("b-", None, id="it never owned it"),
+    ],
+)
+def test_a_process_owns_a_namespace_from_its_first_claim_after_that_of_another_one(
+    owners, since
+) -> None:
+    journal = Journal(("shop",))
+    journal.holders += [
+        Held(at=float(at), process=owner.strip("-"), namespace="shop")
+        for at, owner in enumerate(owners)
+    ]
+    assert journal.owned_since("a", "shop/web", 10.0) == since
