@@ -302,15 +302,16 @@ class Comparison(msgspec.Struct, kw_only=True):
         found = differences(left, right)
         if not found:
             return RequestResult(status=upstream.status, deviations=tuple(notes))
-        sent = [tuple(p.queries[start:]) for p, start in zip(pair.frozen, before, strict=True)]
+        of_upstream, of_loadline = (proxy.queries for proxy in pair.frozen)
+        sent = tuple(of_upstream[before[0] :]), tuple(of_loadline[before[1] :])
         difference = Difference(
             configuration=name,
             request=request,
             upstream=upstream,
             loadline=loadline,
             places=tuple(found),
-            deviation=explain(request, left, right, (sent[0], pair.frozen[1].queries)),
-            queries=(sent[0], sent[1]),
+            deviation=explain(request, left, right, sent, earlier=of_loadline[: before[1]]),
+            queries=sent,
         )
         if difference.deviation is not None:
             notes.append(difference.deviation)

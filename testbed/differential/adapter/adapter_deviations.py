@@ -31,7 +31,7 @@ NO_PROTOBUF, CUSTOM_TIMESTAMPS, USAGE_IN_FULL = "no-protobuf", "custom-timestamp
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """A request and its two different responses.
 
-    `queries`: what prometheus-adapter queried for it, and what Loadline has queried since it started, because it uses results again.
+    `queries`: what prometheus-adapter queried for it, and Loadline.
     """
 
     request: MetricsRequest
@@ -298,11 +298,21 @@ def explain(
     upstream: ComparableResponse,
     loadline: ComparableResponse,
     queries: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    earlier: Sequence[str] = (),
 ) -> str | None:
-    """The deviation that explains the whole difference; None if it is not intended. `queries` as in `Case`."""
-    case = Case(request=request, upstream=upstream, loadline=loadline, queries=queries)
+    """The deviation that explains the whole difference; None if it is not intended.
+
+    `queries` as in `Case`. `earlier`: what Loadline has queried before, whose results it may have used again.
+    """
+    upstream_queries, sent = queries
+    cases = [
+        Case(
+            request=request, upstream=upstream, loadline=loadline, queries=(upstream_queries, each)
+        )
+        for each in (sent, (*earlier, *sent))
+    ]
     for name, predicates in (DEVIATIONS | FAULT_DEVIATIONS).items():
-        if any(applies(case) for applies in predicates):
+        if any(applies(case) for applies in predicates for case in cases):
             return name
     return None
 

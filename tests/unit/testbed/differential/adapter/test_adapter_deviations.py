@@ -78,6 +78,20 @@ def test_another_series_is_not_explained_if_loadline_queries_the_same_one_too():
     assert explain(custom_request(), values("50"), values("13"), (sent[:1], sent)) is None
 
 
+def test_another_series_is_explained_although_an_earlier_metric_needed_the_same_query():
+    sent = [QUERY.replace("SERIES", each) for each in ("edge_second", "edge_first")]
+    found = explain(
+        custom_request(), values("50"), values("13"), (sent[:1], sent[1:]), earlier=sent[:1]
+    )
+    assert found == "several-series-of-one-metric"
+
+
+def test_another_series_is_explained_whose_result_is_used_again():
+    sent = [QUERY.replace("SERIES", each) for each in ("edge_second", "edge_first")]
+    found = explain(custom_request(), values("50"), values("13"), (sent[:1], []), earlier=sent[1:])
+    assert found == "several-series-of-one-metric"
+
+
 @pytest.mark.parametrize("change", [("3", "4"), ("|web-1", "")], ids=["a number", "fewer words"])
 def test_another_query_of_a_shorter_series_is_not_explained(change):
     query = QUERY.replace(*change).replace("SERIES", "edge")
