@@ -60,9 +60,9 @@ def on_path(directories: str) -> list[Interpreter]:
     for directory in ROUNDS * directories.split(os.pathsep):
         probed = _probed(Path(directory) / "python3")
         if probed:
-            known = found.setdefault(os.path.realpath(probed.path), probed)
-            if probed.seconds < known.seconds:
-                found[os.path.realpath(probed.path)] = known._replace(seconds=probed.seconds)
+            path = os.path.realpath(probed.path)
+            known = found.get(path, probed)
+            found[path] = known._replace(seconds=min(known.seconds, probed.seconds))
     return list(found.values())
 
 

@@ -24,7 +24,7 @@ USAGE_LISTS = ("PodMetricsList", "NodeMetricsList")
 OTHER_FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _WORD = re.compile(r"[A-Za-z_:][\w:]*")
 _BY = re.compile(r"\bby \(([^)]*)\)")
-_MATCHER = re.compile(r'(\w+)(?:=~|!~|!=|=)"((?:[^"\\]|\\.)*)"')
+_MATCHER = re.compile(r'(\w+)(?:=~|!~|!=|=)"(?:[^"\\]|\\.)*"')
 NO_PROTOBUF, CUSTOM_TIMESTAMPS, USAGE_IN_FULL = "no-protobuf", "custom-timestamps", "usage-in-full"
 
 
@@ -247,7 +247,7 @@ def _without_labels(query: str, labels: set[str]) -> str:
     def kept(matcher: re.Match[str]) -> str:
         return "" if matcher[1] in labels else matcher[0]
 
-    return re.sub(r",+(?=})", "", re.sub(",+", ",", _MATCHER.sub(kept, _BY.sub("by ()", query))))
+    return re.sub(r",(?=[,}])", "", _MATCHER.sub(kept, _BY.sub("by ()", query)))
 
 
 DEVIATIONS: dict[str, tuple[Predicate, ...]] = {
