@@ -1,6 +1,7 @@
-"""What has failed once, in `regressions.jsonl`: `make test` runs each of them again."""
+"""What has failed once, in `regressions.jsonl`: `make test` runs the newest of each finding again, `make soak` all."""
 
 import datetime
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +28,11 @@ def recorded(source: str = "", path: Path = RECORDED) -> list[Regression]:
         return []
     found = msgspec.json.Decoder(Regression).decode_lines(path.read_bytes())
     return [each for each in found if each.source.startswith(source)]
+
+
+def newest(regressions: Iterable[Regression]) -> list[Regression]:
+    """The last one of each finding of a source: the older it is, the less of what failed still happens in its run."""
+    return list({(each.source, each.finding): each for each in regressions}.values())
 
 
 def record(regression: Regression, path: Path = RECORDED) -> None:

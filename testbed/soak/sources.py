@@ -69,6 +69,18 @@ SOURCES: Final = (
     _simulation(("--schemas",), seeds=50),
     _simulation(("--samples",), seeds=50),
     Source(
+        name="all regressions",
+        command=(
+            *_PYTHON,
+            *("pytest", "-q", "-k=failed_once", "tests/simulation/test_simulated_scaler.py"),
+        ),
+        environment={"PYTHONHASHSEED": "0", "LOADLINE_REGRESSIONS": "all"},
+        numbers=1,
+        turn_seconds=240.0,
+        # One turn.
+        weight=0.25,
+    ),
+    Source(
         name="planted faults",
         command=(*_PYTHON, "tests.simulation.plants", "--turn={first}"),
         environment={"PYTHONHASHSEED": "0"},

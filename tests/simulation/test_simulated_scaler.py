@@ -1,10 +1,11 @@
 """The share of the simulation that `make test` has time for; `make soak` runs new seeds of every kind for hours."""
 
+import os
 from collections.abc import Iterable
 
 import pytest
 
-from testbed.soak.regressions import recorded
+from testbed.soak.regressions import newest, recorded
 from tests.simulation.__main__ import described, simulated
 from tests.simulation.added_faults import ADDED
 from tests.simulation.simulate import shrunk
@@ -19,6 +20,8 @@ SEEDS_WITH_HPAS_AND_SHARDS = 2
 SEEDS_WITH_THE_ADAPTER = 2
 SEEDS_WITH_ADDED_FAULTS = 3
 SEEDS_WITH_STREAMS = 1
+FAILED_ONCE = recorded("simulation")
+REPEATED = FAILED_ONCE if os.environ.get("LOADLINE_REGRESSIONS") == "all" else newest(FAILED_ONCE)
 
 
 def flags(source: str) -> str:
@@ -65,7 +68,7 @@ def test_no_added_fault_makes_a_wrong_scale(scenarios: str) -> None:
 
 @pytest.mark.parametrize(
     ("scenarios", "seed"),
-    [(flags(each.source), int(each.case)) for each in recorded("simulation")],
+    [(flags(each.source), int(each.case)) for each in REPEATED],
 )
 def test_no_seed_that_failed_once_fails_again(scenarios: str, seed: int) -> None:
     assert failing([seed], scenarios=scenarios) == ""

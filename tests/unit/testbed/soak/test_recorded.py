@@ -7,7 +7,7 @@ import pytest
 
 from testbed.soak import progress, regressions
 from testbed.soak.progress import Progress
-from testbed.soak.regressions import Regression, record, recorded
+from testbed.soak.regressions import Regression, newest, record, recorded
 from testbed.soak.sources import SOURCES
 
 SEED = Regression(
@@ -47,6 +47,17 @@ def test_the_same_seed_of_another_source_is_another_case(path):
     assert len(recorded("simulation", path)) == 2
     assert recorded("simulation --shards", path) == [SEED]
     assert recorded("scaler", path) == []
+
+
+def test_the_newest_of_each_finding_of_a_source_is_repeated():
+    other_finding = msgspec.structs.replace(SEED, case="1000008", finding="written once")
+    other_source = msgspec.structs.replace(SEED, source="simulation")
+    later = msgspec.structs.replace(SEED, case="1000009")
+    assert newest([SEED, other_finding, other_source, later]) == [
+        later,
+        other_finding,
+        other_source,
+    ]
 
 
 def test_a_field_that_does_not_exist_is_an_error(path):
