@@ -3,16 +3,18 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from scaler.cluster.events.correlation import SPAM
-from scaler.cluster.shards.assignment import SHARDS
 from tests.simulation.faults import METRIC_SOURCES
 from tests.simulation.fields import Fields
 from tests.simulation.invariants import Run, Violation
+from tests.simulation.ownership import SHARDS
 from tests.simulation.scenario import AutoscalerPlan
-from wire.kube.client import BUSY_RETRIES_MAX
 
+# As of the HPA controller: client-go writes 25 events about an object at once, and then one in 300 s.
+EVENTS_AT_ONCE, SECONDS_PER_EVENT = 25, 300.0
 # An event whose write fails is written again, at most so often.
 EVENT_TRIES = 12
+# A request that is answered with 429 is sent again, at most so often.
+BUSY_RETRIES_MAX = 3
 NO_FIELDS = Fields()
 # Faults of metrics that are different in each response.
 CHANGING = ("garbage", "gaps")
@@ -94,7 +96,7 @@ def _at_zero_events(run: Run) -> float:
         if any(each.replicas == 0 for each in versions)
     ]
     times = len(failing) * len(run.journal.lives)
-    return times * (SPAM.burst + run.scenario.end / SPAM.seconds_per_token)
+    return times * (EVENTS_AT_ONCE + run.scenario.end / SECONDS_PER_EVENT)
 
 
 def _refused_events(run: Run) -> float:

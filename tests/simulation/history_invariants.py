@@ -10,7 +10,6 @@ from itertools import groupby, pairwise
 
 import msgspec
 
-from scaler.algorithm.restart import TAKE_OVER_SECONDS
 from tests.hpa_model.normalization import Changed, Remembered, limit
 from tests.simulation.clock_skew import SKEW_SECONDS, Skew, Skews
 from tests.simulation.creations import created, known_by, remembered_changes
@@ -25,6 +24,8 @@ from tests.simulation.scenario import AutoscalerPlan
 
 # Stored times are in whole seconds, and a write takes a moment.
 ROUNDING_SECONDS = 3.0
+# Without a Lease that is set otherwise: until another process has it, and has read what was stored.
+TAKE_OVER_SECONDS = 30.0
 # While these faults last, a process may begin without the memories of HPAs.
 UNREADABLE = ("crd", "reads", "api", "partition", "pause")
 

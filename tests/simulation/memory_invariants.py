@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from scaler.cluster.memories.scaling_memory import OBJECT_BYTES_MAX
 from tests.simulation.creations import created, created_as_known, known_by
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import Run, Violation
@@ -19,6 +18,8 @@ UPSTREAM_STATUS = {
 }  # fmt: skip
 # A write is under way while an answer is lost, or waits for a period.
 STORING_SECONDS = 5.0
+# Of the memories in a ScalingMemory; names and metadata are beside them.
+MEMORIES_BYTES_MAX, METADATA_BYTES_MAX = 512 * 1024, 4096
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,8 +50,7 @@ def only_status_written(run: Run) -> Iterator[Violation]:
 def memory_within_limit(run: Run) -> Iterator[Violation]:
     """No ScalingMemory is larger than its limit."""
     for written in run.journal.memory_objects:
-        # Names and metadata beside the histories.
-        if written.bytes > OBJECT_BYTES_MAX + 4096:
+        if written.bytes > MEMORIES_BYTES_MAX + METADATA_BYTES_MAX:
             yield Violation(
                 invariant="memory within limit", at=written.at,
                 what=f"{written.process} wrote {written.bytes} bytes to {written.name}",

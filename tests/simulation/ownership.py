@@ -2,9 +2,19 @@
 
 from collections.abc import Iterable
 
-from scaler.cluster.shards.assignment import shard_of
 from tests.simulation.cluster import Document
 from tests.simulation.journal import Held, Journal
+
+SHARDS = 64
+FNV_OFFSET_BASIS, FNV_PRIME = 14695981039346656037, 1099511628211
+
+
+def shard_of(namespace: str) -> int:
+    """The Lease with this number decides who owns the namespace: FNV-1a with 64 bits, as in KEP-5866, modulo `SHARDS`."""
+    found = FNV_OFFSET_BASIS
+    for octet in namespace.encode():
+        found = (found ^ octet) * FNV_PRIME % 2**64
+    return found % SHARDS
 
 
 class Ownership:
