@@ -63,8 +63,12 @@ def normalized(
 
 
 def _without_behavior(wanted: int, current: int, spec: Document) -> int:
-    most = min(spec["maxReplicas"], max(2 * current, 4))
-    return min(max(wanted, spec.get("minReplicas", 1)), most)
+    least, most = _bounds(spec)
+    return min(max(wanted, least), most, max(2 * current, 4))
+
+
+def _bounds(spec: Document) -> tuple[int, int]:
+    return spec.get("minReplicas", 1), spec["maxReplicas"]
 
 
 def _down_window(rules: Document, window_seconds: float) -> float:
@@ -82,7 +86,7 @@ def _stabilized(wanted: int, current: int, for_up: Iterable[int], for_down: Iter
 
 
 def _limited(wanted: int, current: int, spec: Document, remembered: Remembered, now: float) -> int:
-    least, most = spec.get("minReplicas", 1), spec["maxReplicas"]
+    least, most = _bounds(spec)
     if wanted > current:
         return min(
             wanted, most, limit(current, spec["behavior"]["scaleUp"], remembered, now, up=True)
@@ -99,7 +103,8 @@ def limit(current: int, rules: Document, remembered: Remembered, now: float, *, 
     select = rules.get("selectPolicy") or "Max"
     if select == "Disabled":
         return current
-    limits = [_of_policy(current, each, remembered, now, up=up) for each in rules["policies"]]
+    policies: Sequence[Document] = rules["policies"]
+    limits = [_of_policy(current, each, remembered, now, up=up) for each in policies]
     farthest = (max if up == (select == "Max") else min)(limits)
     return max(current, farthest) if up else min(current, farthest)
 
@@ -107,9 +112,9 @@ def limit(current: int, rules: Document, remembered: Remembered, now: float, *, 
 def _of_policy(
     current: int, policy: Document, remembered: Remembered, now: float, *, up: bool
 ) -> int:
-    cutoff = now - policy["periodSeconds"]
+    cutoff: float = now - policy["periodSeconds"]
     start = current - sum(each.replicas for each in remembered.changed if each.at > cutoff)
-    value = policy["value"]
+    value: int = policy["value"]
     if policy["type"] == "Pods":
         return int(start + value if up else start - value)
     if up:

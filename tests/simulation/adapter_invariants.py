@@ -150,8 +150,10 @@ def _many_queries(run: Run) -> Iterator[Violation]:
         each for each in run.journal.measurements
         if not each.is_streamed and (each.group, each.target, each.sent_at) not in answered
     ]  # fmt: skip
-    for request in (*run.journal.served, *given_up):
-        for number in range(int(request.sent_at // period), int(request.at // period) + 1):
+    spans = [(each.sent_at, each.at) for each in run.journal.served]
+    spans += [(each.sent_at, each.at) for each in given_up]
+    for sent_at, at in spans:
+        for number in range(int(sent_at // period), int(at // period) + 1):
             requests[number] += 1
     for number, count in sorted(sent.items()):
         most = requests[number] * (2 if number in failed else 1)

@@ -192,8 +192,8 @@ class ApiServer:
         """Note what the process will know, by what the server meant to say."""
         if measured is None:
             return
-        is_usable = response is not None and response.ok
-        document = metrics_apis.decoded(measured, response.body) if is_usable else None
+        body = response.body if response and response.ok else None
+        document = None if body is None else metrics_apis.decoded(measured, body)
         self._journal.measurements.append(
             Measurement(
                 at=self._timeline.now, process=request.process, target=measured.target,
@@ -370,7 +370,8 @@ class ApiServer:
 
     def _given_lease(self, request: Request, namespace: str, name: str) -> Document:
         if request.method != "PATCH":
-            return msgspec.json.decode(request.body)
+            given: Document = msgspec.json.decode(request.body)
+            return given
         try:
             return json_patch.patched(self._cluster["leases"].find(namespace, name), request.body)
         except StatusError as error:

@@ -47,7 +47,8 @@ def attempts_by_process(
         if each.target == plan.key and each.group in plan.groups:
             requested.setdefault(each.process, []).append(each)
     return {
-        process: _attempts(run, plan, requested[process], measured) for process in sorted(requested)
+        process: list(_attempts(run, plan, requested[process], measured))
+        for process in sorted(requested)
     }
 
 
@@ -67,7 +68,7 @@ def is_left(run: Run, plan: AutoscalerPlan, answer: Measurement) -> bool:
 
 def _attempts(
     run: Run, plan: AutoscalerPlan, requests: Sequence[TargetRequest], measured: Measured
-) -> list[Attempts]:
+) -> Sequence[Attempts]:
     """In the order of their first requests.
 
     What was requested for a reconcile that has been cancelled is still repeated while the next one requests it for itself.

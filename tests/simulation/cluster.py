@@ -39,6 +39,11 @@ def status_response(code: int, reason: str, message: str, **headers: str) -> Res
     return Response(status=code, body=msgspec.json.encode(body), headers=headers)
 
 
+def setting(**fields: object) -> Callable[[Document], object]:
+    """A change of an object that gives it these fields."""
+    return lambda document: document.update(fields)
+
+
 class Watcher:
     """One watch that is open."""
 
@@ -185,9 +190,13 @@ class Collection:
         """One page of a LIST, as it was when the first page was requested. Raises `ApiError` 410."""
         if token and token not in self._pages:
             raise ApiError(410, "Expired", "The provided continue parameter is too old")
-        version, found = self._pages.pop(token, None) or (
-            self.cluster.version,
-            [item for (of, _), item in self._encoded.items() if namespace in ("", of)],
+        version, found = (
+            self._pages.pop(token)
+            if token
+            else (
+                self.cluster.version,
+                [item for (of, _), item in self._encoded.items() if namespace in ("", of)],
+            )
         )
         page, rest = found[:limit], found[limit:]
         following = f"{self.cluster.new_version()}" if rest else ""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 from tests.simulation import metrics_apis
-from tests.simulation.cluster import Cluster
+from tests.simulation.cluster import Cluster, Document
 from tests.simulation.journal import Journal, Measurement, Served, TargetRequest
 from tests.simulation.metrics_apis import GROUPS, Measured, metric_of
 from tests.simulation.network import Request, Response, whole_request, whole_response
@@ -200,10 +200,5 @@ class _Direct:
             )  # fmt: skip
 
 
-def _document(measured: Measured, response: Response | None) -> metrics_apis.Document | None:
-    is_usable = response is not None and response.ok
-    return (
-        metrics_apis.decoded(measured, response.body)
-        if response is not None and is_usable
-        else None
-    )
+def _document(measured: Measured, response: Response | None) -> Document | None:
+    return metrics_apis.decoded(measured, response.body) if response and response.ok else None

@@ -1,7 +1,7 @@
 """The invariant of the end: some time after the last fault, everything is as in a run without faults."""
 
+import math
 from collections.abc import Iterator
-from itertools import pairwise
 
 from tests.simulation.api_server import proposal
 from tests.simulation.creations import left_at_zero_since
@@ -56,11 +56,8 @@ def _last_replicas(run: Run, plan: AutoscalerPlan) -> list[int]:
         return [versions[-1].replicas]
     window_seconds = (plan.up.window_seconds or 0) if plan.up else 0
     swing = run.scenario.end - SWING_PERIODS * run.scenario.period - window_seconds
-    return [
-        each.replicas
-        for each, following in pairwise((*versions, None))
-        if following is None or following.at > swing
-    ]
+    ends = [*(each.at for each in versions[1:]), math.inf]
+    return [each.replicas for each, end in zip(versions, ends, strict=True) if end > swing]
 
 
 def _has_just_rolled_out(run: Run, plan: AutoscalerPlan) -> bool:

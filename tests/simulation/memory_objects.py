@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from tests.simulation.cluster import Cluster, Document
+from tests.simulation.cluster import Cluster, Document, setting
 from tests.simulation.journal import Journal, MemoryObjectWritten, MemoryRead, MemoryStored
 from tests.simulation.network import Request, Response
 from tests.simulation.timeline import Timeline
@@ -77,9 +77,7 @@ class MemoryObjects:
                 collection.delete(namespace, name)
             else:
                 spoilt = {**histories, next(iter(histories)): DAMAGED}
-                collection.update(
-                    namespace, name, lambda each, spoilt=spoilt: each.update(histories=spoilt)
-                )
+                collection.update(namespace, name, setting(histories=spoilt))
             self._note("", {keys[uid]: None for uid in histories if uid in keys}, is_damage=True)
 
     def histories(self) -> dict[str, Document]:

@@ -58,6 +58,11 @@ class Request(msgspec.Struct, kw_only=True):
         return self.params.get("watch") == "true"
 
 
+def requests_of(replica: str) -> Callable[[Request], bool]:
+    """What matches the requests of a replica."""
+    return lambda request: request.replica == replica
+
+
 class Response(msgspec.Struct, kw_only=True):
     """What it gets."""
 
@@ -254,7 +259,7 @@ class Wire:
         made: asyncio.Future[None] = loop.create_future()
         how = self._refuses(self.process)
         if how != "hangs":
-            loop.call_later(CONNECT_SECONDS, lambda: made.done() or made.set_result(None))
+            loop.call_later(CONNECT_SECONDS, _set, made)
         await made
         if how:
             raise ConnectionRefusedError(111, "Connect call failed")
@@ -312,7 +317,7 @@ def whole_response(received: bytes) -> tuple[Response | None, bytes]:
     if found is None:
         return None, received
     first, headers, body, rest = found
-    kept = {name: headers[name] for name in ("content-type", "connection") if name in headers}
+    kept = {name: text for name, text in headers.items() if name in ("content-type", "connection")}
     return Response(status=int(first.split(" ")[1]), body=body, headers=kept), rest
 
 
@@ -334,3 +339,8 @@ def rendered(response: Response) -> bytes:
     reason = REASONS.get(response.status, "Unknown")
     head = f"HTTP/1.1 {response.status} {reason}\r\n{lines}Content-Length: {len(response.body)}\r\n\r\n"
     return head.encode() + response.body
+
+
+def _set(made: asyncio.Future[None]) -> None:
+    if not made.done():
+        made.set_result(None)

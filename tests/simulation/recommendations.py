@@ -1,6 +1,6 @@
 """What the HPA rules recommend on a load that a process has measured, as far as the journal shows what it knew."""
 
-from itertools import pairwise
+import math
 
 from tests.simulation.api_server import proposal
 from tests.simulation.invariants import Run
@@ -33,11 +33,10 @@ def _is_held_up(run: Run, measured: Measurement) -> bool:
     if run.plan_of(measured.target).fields.rollout != "HoldUp":
         return False
     changes = [each for each in run.journal.rollouts if each.target == measured.target]
+    ends = [*(each.at for each in changes[1:]), math.inf]
     return any(
-        each.is_in_progress
-        and each.at <= measured.at
-        and (following is None or following.at >= run.known_since(measured.sent_at))
-        for each, following in pairwise((*changes, None))
+        each.is_in_progress and each.at <= measured.at and end >= run.known_since(measured.sent_at)
+        for each, end in zip(changes, ends, strict=False)
     )
 
 

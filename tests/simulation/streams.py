@@ -8,7 +8,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from tests.simulation.metrics_apis import Document, Measured, decoded, metric_of
+from tests.simulation.cluster import Document
+from tests.simulation.metrics_apis import Measured, decoded, metric_of
 from tests.simulation.network import Request
 from wire.api.metric_stream import StreamRequest, StreamUpdate, decode_request, decode_update
 

@@ -177,6 +177,12 @@ class ProcessLoop(asyncio.BaseEventLoop):
     Its clock starts anywhere and may run a little fast or slow, as that of a real machine.
     """
 
+    # What asyncio's loop has, whose types are not published.
+    _ready: deque[asyncio.Handle]
+    _check_closed: Callable[[], None]
+    _asyncgen_firstiter_hook: Callable[[Any], None]
+    _asyncgen_finalizer_hook: Callable[[Any], None]
+
     def __init__(
         self, timeline: Timeline, network: Network, *, starts_at: float = 0.0, rate: float = 1.0
     ) -> None:
@@ -285,7 +291,7 @@ class ProcessLoop(asyncio.BaseEventLoop):
             task._log_destroy_pending = False  # type: ignore[attr-defined]
         self.close()
 
-    async def sock_connect(self, sock: socket.socket, address: Any) -> None:  # type: ignore[override]
+    async def sock_connect(self, sock: socket.socket, address: Any) -> None:
         """All the waiting is done in `create_connection`."""
         self._ports[sock] = address[1]
 
@@ -307,7 +313,7 @@ class ProcessLoop(asyncio.BaseEventLoop):
         self.listening = Listening(self)
         return self.listening
 
-    def add_reader(self, fd: Any, callback: Callable[..., object], *args: Any) -> None:
+    def add_reader(self, fd: Any, callback: Callable[..., object], *args: Any) -> None:  # type: ignore[override]
         """Only for what `listen` has made."""
         fd.follow(lambda: callback(*args))
 
@@ -334,7 +340,9 @@ class ProcessLoop(asyncio.BaseEventLoop):
             computed.set_exception(error)
         return computed
 
-    def add_signal_handler(self, sig: int, callback: Callable[..., object], *args: Any) -> None:
+    def add_signal_handler(  # type: ignore[override]
+        self, sig: int, callback: Callable[..., object], *args: Any
+    ) -> None:
         """Kept until the process gets this signal."""
         self.signal_handlers[sig] = lambda: callback(*args)
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from scaler.api.kinds import WatchedKind
 from tests.simulation import adapter_faults, added_faults, objects
 from tests.simulation.api_server import ApiServer, Disturbance
-from tests.simulation.cluster import ApiError, Backup, Cluster, Collection, Document
+from tests.simulation.cluster import ApiError, Backup, Cluster, Collection, Document, setting
 from tests.simulation.faults import Fault, matcher
 from tests.simulation.history import keep_history
 from tests.simulation.journal import Bounds, ClockStepped, Disturbed, Journal
 from tests.simulation.log_handlers import LogCounter
 from tests.simulation.metrics_pipeline import pipeline_of
+from tests.simulation.network import requests_of
 from tests.simulation.process import RESTART_SECONDS, Process
 from tests.simulation.replica import Replica, options_for
 from tests.simulation.scenario import CLOCK_ERROR_SECONDS, AutoscalerPlan, Scenario
@@ -208,10 +209,7 @@ class World:
     def _begin_partition(self, fault: Fault) -> None:
         for replica in self._disturbed(fault):
             replica.unreachable = fault.how
-            name = replica.name
-            cut = Disturbance(
-                how="hang", matches=lambda request, name=name: request.replica == name
-            )
+            cut = Disturbance(how="hang", matches=requests_of(replica.name))
             self.server.disturbances.insert(0, cut)
             if replica.wire is not None and fault.how == "refused":
                 replica.wire.cut_all()
@@ -347,9 +345,7 @@ class World:
                     **leases.objects[namespace, name]["spec"], "holderIdentity": "someone-else",
                     "renewTime": f"{self.cluster.timestamp()[:-1]}.000000Z",
                 }  # fmt: skip
-                lease = leases.update(
-                    namespace, name, lambda found, spec=stolen: found.update(spec=spec)
-                )
+                lease = leases.update(namespace, name, setting(spec=stolen))
                 self.server.ownership.written(self.timeline.now, "", lease)
 
     def create(self, wanted: Document) -> None:

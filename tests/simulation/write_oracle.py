@@ -141,7 +141,7 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
     for each in sorted(reconciles, key=lambda each: each.at):
         versions = run.targets_known(plan.key, each.at)
         may_want = wanted(each, versions)
-        counts = may_want - {None}
+        counts = {count for count in may_want if count is not None}
         created_at = created(run, plan, each.at)
         memory = (each.process, created_at, _claimed_without_memory_at(run, plan, each))
         is_late = each.at > latest + 1.5 * run.period_of(plan)
@@ -251,7 +251,8 @@ def _unexplained(run: Run, of: Judged, written: ScaleWritten) -> str:
     ]
     if not before:
         return "its process had requested no metric"
-    counts = wanted(before[-1], [written.read]) - {None}
+    may_want = wanted(before[-1], [written.read])
+    counts = {count for count in may_want if count is not None}
     current, bounds = written.read.replicas, run.bounds_known(written)
     ranges = set[tuple[int, int]]().union(
         *(
@@ -313,9 +314,10 @@ def _demanded(run: Run, of: Judged, reconcile: Reconcile) -> str:
     if len({each.replicas for each in versions}) != 1 or not bounds:
         return ""
     current = versions[0].replicas
-    counts = wanted(reconcile, versions)
+    may_want = wanted(reconcile, versions)
+    counts = {count for count in may_want if count is not None}
     is_within = all(each.min_replicas <= current <= each.max_replicas for each in bounds)
-    if None in counts or not is_within:
+    if None in may_want or not is_within:
         return ""
     ranges = _ranges(run, of, counts, bounds, current, at)
     if not any(high for _, high in ranges) and _may_not_mark_zero(run, reconcile):
