@@ -73,7 +73,9 @@ def _kept(file: str, build: Callable[[Path, Path], None]) -> Path:
         with tempfile.TemporaryDirectory(prefix="loadline-release-") as temporary:
             unpacked, into = Path(temporary) / "source", Path(temporary) / "built"
             with tarfile.open(fileobj=BytesIO(source())) as archive:
-                archive.extractall(unpacked, filter="data")
+                # Python 3.11 has the argument `filter` from 3.11.4 on. The archive is of this repository.
+                archive.extraction_filter = getattr(tarfile, "data_filter", None)
+                archive.extractall(unpacked)  # noqa: S202
             build(unpacked, into)
             return (into / file).read_bytes()
 
