@@ -7,11 +7,11 @@ selector and rendering a template are most of the work.
 from collections.abc import Callable
 from functools import partial
 from typing import Final
-from urllib.parse import parse_qsl
 
 from adapter.answer.active_configuration import ActiveConfiguration
 from adapter.caches import REQUESTS_BYTES, SizedCache, selector_bytes
 from adapter.documents import paths
+from adapter.documents.listoptions import parameters
 from adapter.documents.paths import VERSIONS
 from adapter.model import (
     CustomMetricRequest,
@@ -20,7 +20,7 @@ from adapter.model import (
     MetricRequest,
     Offer,
 )
-from wire.api.status import bad_request, path_not_found
+from wire.api.status import path_not_found
 from wire.process.text_bytes import text_bytes
 from wire.serving.request_path import split_path, split_url
 
@@ -29,8 +29,6 @@ _QUERY_BYTES: Final = 1_000
 """What a request and a query take beside their texts, roughly. A query over a thousand pods has tens of kilobytes of text."""
 _FIELD_BYTES: Final = 200
 """What a term of a field selector takes beside its texts."""
-PARAMETERS_MAX: Final = 100
-"""There are about twenty of which one counts. Reading half a million takes a second."""
 
 _Key = tuple[str, str, str, str]
 
@@ -119,16 +117,10 @@ class MetricPaths:
         kept = self._kept.get(key)
         if kept is not None:
             return kept
-        request = paths.metric(group, version, path, _parameters(query))
+        request = paths.metric(group, version, path, parameters(query))
         known = KnownRequest(request, partial(self._kept.keep, key))
         self._kept.keep(key, known)
         return known
-
-
-def _parameters(query: str) -> list[tuple[str, str]]:
-    if query.count("&") >= PARAMETERS_MAX:
-        raise bad_request(f"the query has more than {PARAMETERS_MAX} parameters")
-    return parse_qsl(query, keep_blank_values=True)
 
 
 def _query_bytes(names: tuple[str, ...], query: MetricQuery) -> int:

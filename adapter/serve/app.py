@@ -13,6 +13,7 @@ from aiohttp import web
 from adapter import telemetry
 from adapter.answer import ActiveConfiguration, Answers, MetricPaths
 from adapter.documents.encoding import encoded
+from adapter.documents.listoptions import check_timeout, parameters
 from adapter.documents.paths import VERSIONS
 from adapter.serve import api_discovery, openapi
 from wire.api import custom_metrics
@@ -60,18 +61,19 @@ class MetricsAPI:
         """Everything under `/apis`: discovery, and the values of metrics."""
         match split_path(request.path):
             case ["apis"]:
-                _check_read(request)
+                _check_read_document(request)
                 return self._groups(request)
             case ["apis", group] if group in self._answers.active.groups:
-                _check_read(request)
+                _check_read_document(request)
                 return respond(request, api_discovery.group_document(group))
             case ["apis", group, version] if self._paths.is_served(group, version):
-                _check_read(request)
+                _check_read_document(request)
                 active = self._answers.active
                 return respond(request, await self._documents.document(active, group, version))
             case ["apis", group, version, *rest] if self._paths.is_served(group, version):
                 document = await self._metric(request, group, version, "/".join(rest))
                 return respond(request, encoded(document))
+        _check_timeout(request)
         raise path_not_found()
 
     async def openapi(self, request: web.Request) -> web.Response:
@@ -98,7 +100,8 @@ class MetricsAPI:
         try:
             known = self._paths.known(group, version, path, query)
         except StatusError as refused:
-            # A path that does not exist is refused before method and Accept are checked, a bad parameter after.
+            # A bad timeout and a path that does not exist are refused before method and Accept are checked, another parameter after.
+            _check_timeout(request)
             if refused.code != HTTPStatus.NOT_FOUND:
                 _check_read_metric(request, group)
             raise
@@ -179,6 +182,16 @@ def _check_read(request: web.Request) -> None:
     if request.method != "GET":
         raise _method_not_allowed()
     check_representation(request)
+
+
+def _check_read_document(request: web.Request) -> None:
+    _check_timeout(request)
+    _check_read(request)
+
+
+def _check_timeout(request: web.Request) -> None:
+    """apiserver's WithRequestDeadline: before everything else. Raises `StatusError` 400."""
+    check_timeout(parameters(request.rel_url.raw_query_string))
 
 
 def _check_read_metric(request: web.Request, group: str) -> None:

@@ -100,16 +100,11 @@ def usage_in_full(case: Case) -> bool:
 
 
 def list_options(case: Case) -> bool:
-    """List options without a meaning for metrics are ignored, and so are all on an unknown path."""
+    """List options without a meaning for metrics are ignored."""
     message = _message(case.upstream)
-    if case.upstream.status == 422:
-        forbidden = ("resourceVersionMatch is forbidden", "sendInitialEvents is forbidden")
-        return any(each in message for each in forbidden) and case.loadline.status in (
-            200,
-            404,
-            500,
-        )
-    return "invalid timeout specified" in message and case.loadline.status == 404
+    forbidden = ("resourceVersionMatch is forbidden", "sendInitialEvents is forbidden")
+    is_forbidden = any(each in message for each in forbidden)
+    return case.upstream.status == 422 and is_forbidden and case.loadline.status in (200, 404, 500)
 
 
 def empty_path_segments(case: Case) -> bool:

@@ -7,8 +7,8 @@ import pytest
 
 from adapter.answer import ActiveConfiguration, KnownRequest, MetricPaths
 from adapter.answer.last_good_values import LastGoodValues, last_good_values
-from adapter.answer.metric_paths import PARAMETERS_MAX
 from adapter.answer.query_plan import external_metric_query
+from adapter.documents.listoptions import PARAMETERS_MAX
 from adapter.model import (
     DiscoveryRule,
     ExternalValue,
