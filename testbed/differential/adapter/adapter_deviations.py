@@ -14,6 +14,7 @@ from testbed.differential.adapter.metrics_requests import USAGE, MetricsRequest
 from testbed.differential.adapter.response_comparison import ComparableResponse
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
+YAML = "application/yaml"
 INT64_MIN_MILLI = "-9223372036854775808m"
 REWORDED = {
     "63 characters": "63 bytes",
@@ -185,6 +186,7 @@ def own_version(case: Case) -> bool:
     return case.request.target.split("?")[0] == "/version" and (
         {*case.upstream.document, "offers"} == case.loadline.document.keys()
         or (case.loadline.status == 406 and "as=" in case.request.accept)
+        or (case.upstream.status == 406 and case.loadline.content_type == YAML)
     )
 
 

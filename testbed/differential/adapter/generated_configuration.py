@@ -62,6 +62,13 @@ METRICS_QUERIES = (
     '<<printf "min(%s{%s}) by (%s)" .Series .LabelMatchers .GroupBy>>',
     "sum({__name__=\"<<.Series>>\",<<.LabelMatchers>>}) by (<<.GroupBy>>) / 3",
 )  # fmt: skip
+# Without it, some configurations have no metric, and it is not known when prometheus-adapter has listed all of them.
+PLAIN_RULE: Mapping[str, Any] = {
+    "seriesQuery": 'http_requests_total{namespace!="",pod!=""}',
+    "name": {"as": "plain"},
+    "resources": {"overrides": {"namespace": {"resource": "namespace"}, "pod": {"resource": "pods"}}},
+    "metricsQuery": "sum(<<.Series>>{<<.LabelMatchers>>}) by (<<.GroupBy>>)",
+}  # fmt: skip
 
 
 def configuration(seed: str) -> dict[str, Any]:
@@ -82,6 +89,6 @@ def configuration(seed: str) -> dict[str, Any]:
         return {key: value for key, value in parts.items() if value}
 
     return {
-        "rules": [rule(external=False) for _ in range(RULES)],
-        "externalRules": [rule(external=True) for _ in range(EXTERNAL_RULES)],
+        "rules": [*(rule(external=False) for _ in range(RULES)), PLAIN_RULE],
+        "externalRules": [*(rule(external=True) for _ in range(EXTERNAL_RULES)), PLAIN_RULE],
     }

@@ -19,4 +19,4 @@ def test_the_same_seed_makes_the_same_configuration():
 def test_every_configuration_is_valid(tmp_path, seed):
     path = tmp_path / "configuration.yaml"
     path.write_bytes(msgspec.yaml.encode(configuration(seed)))
-    assert len(config.load(path).rules) == RULES + EXTERNAL_RULES
+    assert len(config.load(path).rules) == RULES + EXTERNAL_RULES + 2
