@@ -16,7 +16,7 @@ from adapter.config import load
 from adapter.runtime.assembly import Parts, assemble
 from adapter.runtime.reloader import ConfigurationReloader
 from adapter.runtime.server_settings import AdapterSettings
-from adapter.serve.app import MetricsAPI, count_requests, served_paths
+from adapter.serve.app import MetricsAPI, check_timeouts, count_requests, served_paths
 from adapter.serve.explain_endpoint import add_explain_route
 from adapter.serve.request_log import log_requests
 from adapter.watching.endpoint import MetricStreams
@@ -111,6 +111,7 @@ class _Server:
             background=self._parts.tasks,
             certificate=ManagedCertificate(client, managed) if managed else None,
         )
+        server.app.middlewares[1:1] = [check_timeouts]
         server.app.middlewares.insert(0, count_requests)
         if self._settings.logging.verbosity >= REQUESTS_LEVEL:
             server.app.middlewares.insert(0, log_requests)

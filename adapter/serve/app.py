@@ -61,19 +61,18 @@ class MetricsAPI:
         """Everything under `/apis`: discovery, and the values of metrics."""
         match split_path(request.path):
             case ["apis"]:
-                _check_read_document(request)
+                _check_read(request)
                 return self._groups(request)
             case ["apis", group] if group in self._answers.active.groups:
-                _check_read_document(request)
+                _check_read(request)
                 return respond(request, api_discovery.group_document(group))
             case ["apis", group, version] if self._paths.is_served(group, version):
-                _check_read_document(request)
+                _check_read(request)
                 active = self._answers.active
                 return respond(request, await self._documents.document(active, group, version))
             case ["apis", group, version, *rest] if self._paths.is_served(group, version):
                 document = await self._metric(request, group, version, "/".join(rest))
                 return respond(request, encoded(document))
-        _check_timeout(request)
         raise path_not_found()
 
     async def openapi(self, request: web.Request) -> web.Response:
@@ -100,8 +99,7 @@ class MetricsAPI:
         try:
             known = self._paths.known(group, version, path, query)
         except StatusError as refused:
-            # A bad timeout and a path that does not exist are refused before method and Accept are checked, another parameter after.
-            _check_timeout(request)
+            # A path that does not exist is refused before method and Accept are checked, a bad parameter after.
             if refused.code != HTTPStatus.NOT_FOUND:
                 _check_read_metric(request, group)
             raise
@@ -146,6 +144,13 @@ async def count_requests(request: web.Request, handler: Handler) -> web.StreamRe
     return response
 
 
+@web.middleware
+async def check_timeouts(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """apiserver's WithRequestDeadline: on every path, before everything else. Raises `StatusError` 400."""
+    check_timeout(parameters(request.rel_url.raw_query_string))
+    return await handler(request)
+
+
 def _own_address(request: web.Request) -> str:
     """The port alone, as in prometheus-adapter, which listens on every address."""
     socket = request.transport.get_extra_info("sockname") if request.transport else None
@@ -182,16 +187,6 @@ def _check_read(request: web.Request) -> None:
     if request.method != "GET":
         raise _method_not_allowed()
     check_representation(request)
-
-
-def _check_read_document(request: web.Request) -> None:
-    _check_timeout(request)
-    _check_read(request)
-
-
-def _check_timeout(request: web.Request) -> None:
-    """apiserver's WithRequestDeadline: before everything else. Raises `StatusError` 400."""
-    check_timeout(parameters(request.rel_url.raw_query_string))
 
 
 def _check_read_metric(request: web.Request, group: str) -> None:

@@ -11,7 +11,7 @@ from adapter import telemetry
 from adapter.answer import ActiveConfiguration, Answers, MetricPaths
 from adapter.model import PODS, KubeObject, MetricEntry, Offer
 from adapter.ports import QueryFailed
-from adapter.serve.app import MetricsAPI, check_representation, count_requests
+from adapter.serve.app import MetricsAPI, check_representation, check_timeouts, count_requests
 from tests.fakes.adapter import FakeCatalog, FakeMapping, FakeObjects, FakePrometheus, vector
 from tests.unit.adapter.answer.test_answering import EXTERNAL, RESOURCE_RULES, RULE
 from wire.api.status import StatusError
@@ -69,7 +69,7 @@ def answers():
 
 @pytest.fixture
 async def client(answers):
-    app = web.Application(middlewares=[count_requests, errors_to_status])
+    app = web.Application(middlewares=[count_requests, errors_to_status, check_timeouts])
     MetricsAPI(answers, MetricPaths(lambda: answers.active), version="1.2.3").add_routes(app)
     async with TestClient(TestServer(app)) as client:
         yield client
@@ -126,6 +126,7 @@ REFUSALS = [
     pytest.param("POST", f"{CUSTOM}/v1beta1?timeout=-", 400, id="timeout of a list of resources"),
     pytest.param("POST", f"{EXTERNAL_V1}/namespaces/shop/queue?timeout=x", 400, id="timeout before method"),
     pytest.param("GET", "/apis/apps/v1?timeout=x", 400, id="timeout before group"),
+    pytest.param("GET", "/nowhere?timeout=x", 400, id="timeout of no path"),
     pytest.param("GET", f"{CUSTOM}/v1", 404, id="version"),
     pytest.param("GET", f"{CUSTOM}/v1/namespaces/shop/pods/web-1/requests", 404, id="metric of no version"),
     pytest.param("GET", "/apis/apps/v1", 404, id="group"),
