@@ -22,7 +22,7 @@ class IgnoresTimeZones(Tamper):
 class ClocksDoNotChange(Tamper):
     """The offset of a time zone stays that of the beginning of the world, so that bounds change when nothing allows it."""
 
-    invariant = "no budget twice"
+    invariant = "where undisturbed"
     field = "dates"
 
     def begin(self, scenario: Scenario) -> None:

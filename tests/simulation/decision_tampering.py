@@ -1,7 +1,6 @@
 """Planted faults of decisions: counts that nothing explains, and counts that are demanded and not written."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -10,7 +9,7 @@ from tests.simulation.memory_objects import MEMORIES
 from tests.simulation.metrics_apis import CUSTOM, decoded, metric_of, total
 from tests.simulation.network import Request, Response
 from tests.simulation.scenario import Scenario
-from tests.simulation.tampering import Tamper, without_field, writes_scale
+from tests.simulation.tampering import Tamper, writes_scale
 
 SWALLOWS_FROM_SECONDS = 60.0
 SWALLOWS_AFTER_CALM_SECONDS = 100.0
@@ -32,13 +31,13 @@ class SwallowsScaleWrites(Tamper):
         return [] if is_swallowed else [request]
 
 
-class _ChangesCounts(Tamper):
+class ChangesCounts(Tamper):
     """A bug changes some of the counts that are written."""
 
     invariant = "explained"
 
     def begin(self, scenario: Scenario) -> None:
-        self._plans = {each.key: each for each in scenario.autoscalers}
+        self.plans = {each.key: each for each in scenario.autoscalers}
         self._replicas = {each.key: each.replicas for each in scenario.autoscalers}
 
     def changed(self, target: str, before: int, after: int) -> int:
@@ -56,20 +55,20 @@ class _ChangesCounts(Tamper):
         return [msgspec.structs.replace(request, body=msgspec.json.encode(body))]
 
 
-class ShrinksToTheMinimum(_ChangesCounts):
+class ShrinksToTheMinimum(ChangesCounts):
     """Each scale-down goes to minReplicas."""
 
     groups = (CUSTOM,)
 
     def changed(self, target: str, before: int, after: int) -> int:
-        return self._plans[target].min_replicas if after < before else after
+        return self.plans[target].min_replicas if after < before else after
 
 
-class AddsOneReplica(_ChangesCounts):
+class AddsOneReplica(ChangesCounts):
     """Each scale-up is rounded up once more, within the bounds."""
 
     def changed(self, target: str, before: int, after: int) -> int:
-        return min(after + 1, self._plans[target].max_replicas) if after > before else after
+        return min(after + 1, self.plans[target].max_replicas) if after > before else after
 
 
 class AnswersFromACache(Tamper):
@@ -147,31 +146,7 @@ class StandbyWaits(Tamper):
         return [request] if request.process == self._leader else []
 
 
-class ActsInDryRun(Tamper):
-    """The scaler does not know the mode of a forecast."""
-
-    invariant = "forecast acts only with mode and trust"
-    field = "forecast"
-
-    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
-        if "forecast" not in spec:
-            return spec
-        return {**spec, "forecast": {**spec["forecast"], "mode": "Add"}}
-
-
-class IgnoresAbort(Tamper):
-    """The scaler does not know `abortWhen`."""
-
-    invariant = "candidate stays aborted"
-    field = "candidate"
-
-    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
-        if "candidate" not in spec:
-            return spec
-        return {**spec, "candidate": without_field(spec["candidate"], "abortWhen")}
-
-
 PLANTED_IN_DECISIONS = (
     SwallowsScaleWrites, ShrinksToTheMinimum, AddsOneReplica, AnswersFromACache, ScalesNothingWithoutMemories,
-    RetriesLate, StandbyWaits, ActsInDryRun, IgnoresAbort,
+    RetriesLate, StandbyWaits,
 )  # fmt: skip

@@ -3,6 +3,12 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from tests.simulation.activity_invariants import (
+    zero_after_cooldown,
+    zero_left_for_load,
+    zero_reached,
+    zero_without_load,
+)
 from tests.simulation.adapter_invariants import (
     queries_are_shared,
     rights_are_respected,
@@ -10,16 +16,14 @@ from tests.simulation.adapter_invariants import (
     values_are_true,
 )
 from tests.simulation.budget_invariants import within_budgets
+from tests.simulation.candidate_invariants import candidate_stays_aborted
 from tests.simulation.end_invariants import where_undisturbed
 from tests.simulation.field_invariants import (
-    candidate_stays_aborted,
     dry_run,
     forecast_acts_only_with_mode_and_trust,
     forecast_only_adds,
     held_in_rollout,
     suspended,
-    zero_after_cooldown,
-    zero_without_load,
 )
 from tests.simulation.good_values import on_good_values
 from tests.simulation.history_invariants import no_budget_twice, stabilized
@@ -60,6 +64,8 @@ INVARIANTS: Final[tuple[Callable[[Run], Iterator[Violation]], ...]] = (
     suspended,
     zero_after_cooldown,
     zero_without_load,
+    zero_left_for_load,
+    zero_reached,
     held_in_rollout,
     forecast_only_adds,
     forecast_acts_only_with_mode_and_trust,

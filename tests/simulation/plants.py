@@ -25,6 +25,7 @@ from tests.simulation.decision_tampering import PLANTED_IN_DECISIONS
 from tests.simulation.faults import Fault
 from tests.simulation.faults import made_from as faults_of
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
+from tests.simulation.field_tampering import PLANTED_IN_FIELDS
 from tests.simulation.hash_seed import fix_hash_seed
 from tests.simulation.memory_scenarios import faults_with_hpas, with_hpas
 from tests.simulation.memory_tampering import PLANTED_IN_MEMORIES
@@ -37,6 +38,7 @@ EVERY: tuple[Callable[[], Tamper], ...] = (
     PLANTED
     + PLANTED_IN_MEMORIES
     + PLANTED_IN_DECISIONS
+    + PLANTED_IN_FIELDS
     + PLANTED_IN_DATES
     + PLANTED_BEHIND_THE_ADAPTER
     + PLANTED_WITH_ADDED_FAULTS

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import msgspec
 
 from tests.simulation.api_server import proposal
+from tests.simulation.demands import WRITE_SECONDS
 from tests.simulation.fields import Fields
 from tests.simulation.invariants import RECOVERY_SECONDS, Run, Violation
 from tests.simulation.journal import Measurement
 from tests.simulation.metrics_apis import UNITS_PER_REPLICA
 from tests.simulation.recommendations import TOLERANCE
 from tests.simulation.scenario import AutoscalerPlan
-from tests.simulation.write_oracle import WRITE_SECONDS
 
 # The adapter confirms about every second. After a longer pause, the scaler may have used something else.
 CONFIRMED_SECONDS = 2.5

@@ -257,58 +257,6 @@ class WritesAreLost(Tamper):
         return [] if writes_scale(request) and request.sent_at > 100 else [request]
 
 
-class _IgnoresField(Tamper):
-    """The scaler does not know a field of the spec."""
-
-    ignored = ""
-
-    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
-        return without_field(spec, self.ignored)
-
-
-class IgnoresDryRun(_IgnoresField):
-    """The scaler does not know `mode`."""
-
-    invariant = "dry run"
-    field = "dry run"
-    ignored = "mode"
-
-
-class IgnoresSuspension(_IgnoresField):
-    """The scaler does not know `suspend`."""
-
-    invariant = "suspended"
-    field = "suspension"
-    ignored = "suspend"
-
-
-class IgnoresCooldown(_IgnoresField):
-    """The scaler does not know `scaleToZero`."""
-
-    invariant = "zero after cooldown"
-    field = "zero"
-    ignored = "scaleToZero"
-
-
-class IgnoresActivation(Tamper):
-    """The scaler does not know `activationValue`."""
-
-    invariant = "zero without load"
-    field = "zero"
-
-    def spec(self, spec: dict[str, Any]) -> dict[str, Any]:
-        metrics = [without_field(each, "activationValue") for each in spec["metrics"]]
-        return {**without_field(spec, "scaleToZero"), "metrics": metrics}
-
-
-class IgnoresRollouts(_IgnoresField):
-    """The scaler does not know `podReadiness`."""
-
-    invariant = "held in rollout"
-    field = "rollout"
-    ignored = "podReadiness"
-
-
 class ClaimsAreLost(Tamper):
     """From some moment on no shard is claimed."""
 
@@ -347,26 +295,10 @@ class RepeatsWrites(Tamper):
         return [request]
 
 
-class RemovesReplicas(Tamper):
-    """A bug has a forecast remove: every write of a scale has one less."""
-
-    invariant = "forecast only adds"
-    field = "forecast"
-
-    def request(self, request: Request) -> Sequence[Request]:
-        if not writes_scale(request):
-            return [request]
-        body = msgspec.json.decode(request.body)
-        body["spec"]["replicas"] = max(1, body["spec"].get("replicas", 0) - 1)
-        return [msgspec.structs.replace(request, body=msgspec.json.encode(body))]
-
-
 PLANTED: tuple[Callable[[], Tamper], ...] = (
     AddsReplicas, HidesTheHolder, HidesNews, FailuresBecomeZero, ForgetsAnAutoscaler, OneAtATime,
     ClockRaises, ChattyEvents, WindowsExpire, BudgetsRenew, WritesAreLost,
     ClaimsAreLost, RepeatsWrites, HidesMembers,
-    IgnoresDryRun, IgnoresSuspension, IgnoresCooldown, IgnoresActivation, IgnoresRollouts,
-    RemovesReplicas,
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.simulation.added_tampering import AddsOneReplicaBesideRestores
 from tests.simulation.every_invariant import INVARIANTS
+from tests.simulation.field_tampering import RemovesReplicas
 from tests.simulation.plants import (
     EVERY,
     SEEDS,
@@ -17,7 +18,7 @@ from tests.simulation.plants import (
     setting,
     trial,
 )
-from tests.simulation.tampering import RemovesReplicas, Tamper
+from tests.simulation.tampering import Tamper
 
 # `python -m tests.simulation.plants` runs all of the recorded seeds. Here it is one with few reconciles.
 SAMPLE = 1

@@ -13,6 +13,7 @@ import msgspec
 from tests.hpa_model.normalization import Changed, Recommended, Remembered, normalized
 from tests.simulation.cluster import Document
 from tests.simulation.creations import created, created_as_known, existed_before
+from tests.simulation.demands import certain_replicas, unmet_demand, versions_around
 from tests.simulation.faults import Fault
 from tests.simulation.fields import Fields
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
@@ -20,11 +21,6 @@ from tests.simulation.invariants import BACKOFF_SECONDS, Run, Violation
 from tests.simulation.journal import Bounds, ScaleWritten, TargetVersion
 from tests.simulation.reconciles import Reconcile, reconciles_of, wanted
 from tests.simulation.scenario import AutoscalerPlan
-
-# A write follows a reconcile within this time: it may be repeated, and kube-apiserver may be slow.
-WRITE_SECONDS = 3.0
-# An answer that took longer may be too old to be acted on.
-SLOW_SECONDS = 2.0
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,33 +93,21 @@ def acted_on(run: Run) -> Iterator[Violation]:
 
 def _not_acted_on(run: Run, of: Judged) -> Iterator[Violation]:
     """The first demand that is not met."""
-    longest = 2 * run.period_of(of.plan) + WRITE_SECONDS
-    first: Reconcile | None = None
-    for each in of.reconciles:
-        demand = _demanded(run, of, each)
-        if not demand:
-            first = None
-            continue
-        if first is None or first.process != each.process:
-            first = each
-        writes = run.journal.scale_writes(each.process, of.plan.key)
-        if any(first.at <= at <= each.until + WRITE_SECONDS for at in writes):
-            first = None
-        elif each.until - first.at > longest:
-            yield Violation(
-                invariant="acted on", at=each.at,
-                what=f"{each.process} has not written the scale of {of.plan.key} since {first.at:.1f} s: {demand}",
-            )  # fmt: skip
-            return
+    found = unmet_demand(
+        run, of.plan, of.reconciles, lambda each: _demanded(run, of, each),
+        waits_seconds=2 * run.period_of(of.plan),
+    )  # fmt: skip
+    if found is not None:
+        yield Violation(invariant="acted on", at=found.at, what=found.what)
 
 
 def has_hpa_rules(fields: Fields) -> bool:
     """Whether no additional field changes what the metrics want, or how far it may go at once."""
     without = msgspec.structs.replace(
         fields, sync_period_seconds=None, is_dry_run=False, suspension=None, window=None,
-        is_by_calendar=False, deletes_least_busy=False,
+        is_by_calendar=False, deletes_least_busy=False, forecast="",
     )  # fmt: skip
-    return without == Fields()
+    return without == Fields() and fields.forecast != "Add"
 
 
 def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) -> History:
@@ -305,16 +289,11 @@ def _spans(run: Run, plan: AutoscalerPlan, since: float, until: float) -> list[t
 def _demanded(run: Run, of: Judged, reconcile: Reconcile) -> str:
     """Which change all that the process may know demands; empty if none is certain."""
     plan, at = of.plan, reconcile.until
-    owner = run.journal.owner_of(plan.namespace, at)
-    is_slow = at - reconcile.at > SLOW_SECONDS
-    if owner != reconcile.process or is_slow or run.may_have_rival(plan.key, at):
-        return ""
-    versions = _versions_around(run, plan, reconcile)
+    current = certain_replicas(run, plan, reconcile)
     bounds = run.bounds_known_by(reconcile.process, plan.key, at, (reconcile.at, at))
-    if len({each.replicas for each in versions}) != 1 or not bounds:
+    if current is None or not bounds:
         return ""
-    current = versions[0].replicas
-    may_want = wanted(reconcile, versions)
+    may_want = wanted(reconcile, versions_around(run, plan, reconcile))
     counts = {count for count in may_want if count is not None}
     is_within = all(each.min_replicas <= current <= each.max_replicas for each in bounds)
     if None in may_want or not is_within:
@@ -351,14 +330,3 @@ def _may_not_mark_zero(run: Run, reconcile: Reconcile) -> bool:
 def _has_restore(run: Run, fault: Fault) -> bool:
     """Whether etcd was restored during it: the autoscalers are not listed again before it is over, and then after a pause."""
     return any(fault.at <= each.at <= fault.at + fault.seconds for each in run.journal.restores)
-
-
-def _versions_around(run: Run, plan: AutoscalerPlan, reconcile: Reconcile) -> list[TargetVersion]:
-    return [
-        *run.targets_known(plan.key, reconcile.at),
-        *(
-            each
-            for each in run.journal.targets[plan.key]
-            if reconcile.at < each.at <= reconcile.until + WRITE_SECONDS
-        ),
-    ]

@@ -183,10 +183,12 @@ def not_found_before_listing(case: Case) -> bool:
 
 def own_version(case: Case) -> bool:
     """/version describes Loadline and what it offers, in the forms that Loadline supports."""
+    if case.loadline.status == 406:
+        forms = case.upstream.status == 406 or "as=" in case.request.accept
+    else:
+        forms = case.upstream.status == 406 and case.loadline.content_type == YAML
     return case.request.target.split("?")[0] == "/version" and (
-        {*case.upstream.document, "offers"} == case.loadline.document.keys()
-        or (case.loadline.status == 406 and "as=" in case.request.accept)
-        or (case.upstream.status == 406 and case.loadline.content_type == YAML)
+        forms or {*case.upstream.document, "offers"} == case.loadline.document.keys()
     )
 
 
