@@ -65,7 +65,7 @@ $(STAMP): $(DEPENDENCIES) pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
 	@touch $@
 
-assets: $(STAMP)  ## Build the programs of the control planes (20 to 25 minutes on two cores, once)
+assets: $(STAMP)  ## Build the programs of the control planes (15 to 25 minutes on two cores, once)
 	@$(BIN)/python -m testbed build
 
 demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
@@ -73,7 +73,7 @@ demo: $(STAMP)  ## Scale two workloads live on real metrics (DEMO_SECONDS=240)
 	@$(BIN)/python -m testbed build $(DEMO_ASSETS)
 	@$(BIN)/python -m testbed demo
 
-test: assets  ## Run `check`, conformance vectors, the simulation, real processes, and a real control plane, side by side (20 to 29 minutes on two cores)
+test: assets  ## Run `check`, conformance vectors, the simulation, real processes, and a real control plane, side by side (11 to 25 minutes on two cores)
 	@$(MAKE) --no-print-directory -j2 computing real
 
 # What needs a processor runs beside what waits for programs most of the time, and gives way to it. The simulation begins while the
