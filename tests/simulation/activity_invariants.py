@@ -15,6 +15,8 @@ from tests.simulation.metrics_apis import EXTERNAL, total
 from tests.simulation.reconciles import Reconcile, reconciles_of
 from tests.simulation.scenario import AutoscalerPlan
 
+HARMLESS = ("pods", "rollout", "metrics")
+
 
 def zero_after_cooldown(run: Run) -> Iterator[Violation]:
     """With `scaleToZero` a target goes to zero only after it had no load for the cooldown, without the time in which that was unknown.
@@ -131,12 +133,25 @@ def _idle_for_long(run: Run, reconcile: Reconcile) -> str:
         if each.value is None or each.value > (plan.fields.activation or 0):
             break
         since = each.at
+    since = max(since, _disturbed_until(run, reconcile.until) + run.period_of(plan))
     idle_seconds = reconcile.until - since
     enough = max(plan.fields.cooldown_seconds or 0, window_of(run, plan)) + run.period_of(plan)
     if idle_seconds < enough or not _may_be_zero(run, reconcile):
         return ""
     replicas = certain_replicas(run, plan, reconcile)
     return f"{replicas} replicas, without load since {since:.1f} s" if replicas else ""
+
+
+def _disturbed_until(run: Run, at: float) -> float:
+    """The end of the last fault because of which a reconcile may fail before it reads the load: the cooldown waits meanwhile."""
+    return max(
+        (
+            each.at + each.seconds
+            for each in run.faults
+            if each.at <= at and each.kind not in HARMLESS
+        ),
+        default=0.0,
+    )
 
 
 def _policy_seconds(plan: AutoscalerPlan) -> float:

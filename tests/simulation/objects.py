@@ -211,8 +211,8 @@ def plural_of(autoscaler: Document) -> str:
 
 
 def bounds(scenario: Scenario, plural: str, found: Document, now: float) -> list[tuple[int, int]]:
-    """Those of an autoscaler that apply now, with the schedule; the last ones by a clock that is a second ahead."""
-    moments = (now, now + CLOCK_ERROR_SECONDS)
+    """Those of an autoscaler that apply now, with the schedule: by a clock that is behind, and the last ones by one that is ahead."""
+    moments = (now - CLOCK_ERROR_SECONDS, now, now + CLOCK_ERROR_SECONDS)
     return list(dict.fromkeys(_bounds_at(scenario, plural, found, each) for each in moments))
 
 

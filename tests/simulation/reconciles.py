@@ -50,6 +50,8 @@ class Reconcile(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """All lists of pods that it may have known."""
     clocks: tuple[float, ...]
     """What it may have taken for the time, in Unix seconds."""
+    rollouts: tuple[bool, ...]
+    """Whether it may have taken a rollout for in progress, or not."""
 
 
 def reconciles_of(run: Run, plan: AutoscalerPlan) -> Iterator[Reconcile]:
@@ -92,6 +94,7 @@ def _reconcile(
         answers=tuple(itertools.product(*possible)),
         pods=tuple(_pods_known(run, plan, at, _decided_at(run, plan, process, at, until))),
         clocks=_clocks(run, plan, process, at, until),
+        rollouts=_rollouts_known(run, plan, at, until),
     )
 
 
@@ -122,12 +125,28 @@ def wanted(reconcile: Reconcile, versions: Sequence[TargetVersion]) -> set[int |
 @lru_cache(maxsize=_WANTED_MAX)
 def _wanted_of(reconcile: Reconcile, replicas: int, status: int) -> frozenset[int | None]:
     """The same of a target with so many replicas by its spec and its status."""
-    found = set()
+    found = set[int | None]()
     for seen, now in itertools.product(reconcile.pods, reconcile.clocks):
         target = Target(spec_replicas=replicas, status_replicas=status, pods=seen, now=now)
         for answers in reconcile.answers:
-            found.add(_combined(reconcile.plan, target, answers))
+            found |= {
+                _count(reconcile.plan, target, answers, in_rollout=each)
+                for each in reconcile.rollouts
+            }
     return frozenset(found)
+
+
+def _count(
+    plan: AutoscalerPlan, target: Target, answers: Answers, *, in_rollout: bool
+) -> int | None:
+    """With `rollout: IgnoreSurge`, pods in excess of the replicas do not raise a count while a rollout is in progress."""
+    count = _combined(plan, target, answers)
+    replicas = target.spec_replicas
+    if plan.fields.rollout != "IgnoreSurge" or not in_rollout or count is None or count <= replicas:
+        return count
+    pods = min(target.status_replicas, replicas)
+    fewer = _combined(plan, msgspec.structs.replace(target, status_replicas=pods), answers)
+    return count if fewer is None else max(replicas, min(count, fewer))
 
 
 def _combined(plan: AutoscalerPlan, target: Target, answers: Answers) -> int | None:
@@ -152,6 +171,14 @@ def _pods_known(
     before = [each for each in lists if each.at <= since]
     during: list[PodList] = [each for each in lists if since < each.at <= decided_at]
     return [each.pods for each in (*before[-1:], *during)] or [()]
+
+
+def _rollouts_known(run: Run, plan: AutoscalerPlan, at: float, until: float) -> tuple[bool, ...]:
+    changes = [each for each in run.journal.rollouts if each.target == plan.key]
+    since = run.known_since(at)
+    before = [each.is_in_progress for each in changes if each.at <= since] or [False]
+    during = [each.is_in_progress for each in changes if since < each.at <= until]
+    return tuple(sorted({before[-1], *during}))
 
 
 def _decided_at(run: Run, plan: AutoscalerPlan, process: str, at: float, until: float) -> float:

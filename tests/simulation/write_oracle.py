@@ -19,6 +19,7 @@ from tests.simulation.fields import Fields
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import BACKOFF_SECONDS, Run, Violation
 from tests.simulation.journal import Bounds, ScaleWritten, TargetVersion
+from tests.simulation.metrics_apis import EXTERNAL
 from tests.simulation.reconciles import Reconcile, reconciles_of, wanted
 from tests.simulation.scenario import AutoscalerPlan
 
@@ -61,7 +62,7 @@ def judged(run: Run) -> tuple[Judged, ...]:
         return ()
     found = []
     for plan in run.scenario.autoscalers:
-        if has_hpa_rules(plan.fields):
+        if _has_hpa_rules(plan):
             reconciles = tuple(reconciles_of(run, plan))
             history = _history(run, plan, reconciles)
             found.append(Judged(plan=plan, reconciles=reconciles, history=history))
@@ -101,8 +102,14 @@ def _not_acted_on(run: Run, of: Judged) -> Iterator[Violation]:
         yield Violation(invariant="acted on", at=found.at, what=found.what)
 
 
-def has_hpa_rules(fields: Fields) -> bool:
-    """Whether no additional field changes what the metrics want, or how far it may go at once."""
+def _has_hpa_rules(plan: AutoscalerPlan) -> bool:
+    """Whether no additional field changes what the metrics want, or how far it may go at once.
+
+    Of rollouts, `wanted` knows surge pods. The revisions of pods are nothing to an external metric.
+    """
+    fields = plan.fields
+    if plan.groups == (EXTERNAL,) and fields.rollout != "HoldUp":
+        fields = msgspec.structs.replace(fields, rollout="")
     without = msgspec.structs.replace(
         fields, sync_period_seconds=None, is_dry_run=False, suspension=None, window=None,
         is_by_calendar=False, deletes_least_busy=False, forecast="",
