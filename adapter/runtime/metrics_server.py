@@ -111,7 +111,8 @@ class _Server:
             background=self._parts.tasks,
             certificate=ManagedCertificate(client, managed) if managed else None,
         )
-        server.app.middlewares[1:1] = [check_timeouts]
+        # Behind the authorization: the query of a client without rights is not read.
+        server.app.middlewares.append(check_timeouts)
         server.app.middlewares.insert(0, count_requests)
         if self._settings.logging.verbosity >= REQUESTS_LEVEL:
             server.app.middlewares.insert(0, log_requests)

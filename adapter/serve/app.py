@@ -146,7 +146,7 @@ async def count_requests(request: web.Request, handler: Handler) -> web.StreamRe
 
 @web.middleware
 async def check_timeouts(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """apiserver's WithRequestDeadline: on every path, before everything else. Raises `StatusError` 400."""
+    """apiserver's WithRequestDeadline: on every path, before its handler. Raises `StatusError` 400."""
     check_timeout(parameters(request.rel_url.raw_query_string))
     return await handler(request)
 
