@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import msgspec
-
 from tests.simulation.creations import created
 from tests.simulation.demands import certain_replicas, unmet_demand
 from tests.simulation.field_invariants import violation, wanted, writes
@@ -38,10 +36,8 @@ def candidate_stays_aborted(run: Run) -> Iterator[Violation]:
 
 def _has_only_a_candidate(fields: Fields) -> bool:
     """Whether it can be aborted, and nothing else that an HPA lacks may hold back a scale-up."""
-    without = msgspec.structs.replace(
-        fields, has_candidate=False, aborts_above=None, sync_period_seconds=None
-    )
-    return fields.has_candidate and fields.aborts_above is not None and without == Fields()
+    can_be_aborted = fields.has_candidate and fields.aborts_above is not None
+    return can_be_aborted and not fields.sets_more_than("has_candidate", "aborts_above")
 
 
 def _needs_more(run: Run, reconcile: Reconcile) -> str:

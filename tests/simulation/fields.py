@@ -91,7 +91,15 @@ class Fields(msgspec.Struct, frozen=True, kw_only=True):
     aborts_above: int | None = None
     """It is aborted when the load is above that."""
 
+    def sets_more_than(self, *names: str) -> bool:
+        """Whether one is set besides these and the period."""
+        but_these = {name: getattr(_UNSET, name) for name in ("sync_period_seconds", *names)}
+        return msgspec.structs.replace(self, **but_these) != _UNSET
+
     @property
     def decides_on_activity(self) -> bool:
         """Whether zero and one depend on the activation value."""
         return self.cooldown_seconds is not None or self.activation is not None
+
+
+_UNSET = Fields()

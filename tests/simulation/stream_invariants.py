@@ -6,11 +6,8 @@ replicas at once, and what the limit per period holds back follows with the next
 
 from collections.abc import Iterator
 
-import msgspec
-
 from tests.simulation.api_server import proposal
 from tests.simulation.demands import WRITE_SECONDS
-from tests.simulation.fields import Fields
 from tests.simulation.invariants import RECOVERY_SECONDS, Run, Violation
 from tests.simulation.journal import Measurement
 from tests.simulation.metrics_apis import UNITS_PER_REPLICA
@@ -28,12 +25,9 @@ def streams_are_acted_on(run: Run) -> Iterator[Violation]:
     if not run.scenario.is_streamed:
         return
     for plan in run.scenario.autoscalers:
-        if plan.follows_a_queue and not plan.has_behavior and _fields_but_period(plan) == Fields():
+        is_plain = not plan.has_behavior and not plan.fields.sets_more_than()
+        if plan.follows_a_queue and is_plain:
             yield from _not_acted_on(run, plan)
-
-
-def _fields_but_period(plan: AutoscalerPlan) -> Fields:
-    return msgspec.structs.replace(plan.fields, sync_period_seconds=None)
 
 
 def _not_acted_on(run: Run, plan: AutoscalerPlan) -> Iterator[Violation]:

@@ -15,13 +15,16 @@ from tests.simulation.cluster import Document
 from tests.simulation.creations import created, created_as_known, existed_before
 from tests.simulation.demands import certain_replicas, unmet_demand, versions_around
 from tests.simulation.faults import Fault
-from tests.simulation.fields import Fields
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import BACKOFF_SECONDS, Run, Violation
 from tests.simulation.journal import Bounds, ScaleWritten, TargetVersion
 from tests.simulation.metrics_apis import EXTERNAL
 from tests.simulation.reconciles import Reconcile, reconciles_of, wanted
 from tests.simulation.scenario import AutoscalerPlan
+
+KNOWN_FIELDS: tuple[str, ...] = (
+    "is_dry_run", "suspension", "window", "is_by_calendar", "deletes_least_busy", "forecast",
+)  # fmt: skip
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,14 +110,14 @@ def _has_hpa_rules(plan: AutoscalerPlan) -> bool:
 
     Of rollouts, `wanted` knows surge pods. The revisions of pods are nothing to an external metric.
     """
-    fields = plan.fields
+    fields, known = plan.fields, KNOWN_FIELDS
     if plan.groups == (EXTERNAL,) and fields.rollout != "HoldUp":
-        fields = msgspec.structs.replace(fields, rollout="")
-    without = msgspec.structs.replace(
-        fields, sync_period_seconds=None, is_dry_run=False, suspension=None, window=None,
-        is_by_calendar=False, deletes_least_busy=False, forecast="",
-    )  # fmt: skip
-    return without == Fields() and fields.forecast != "Add"
+        known += ("rollout",)
+    return not fields.sets_more_than(*known) and fields.forecast != "Add"
+
+
+def _counts(may_want: set[int | None]) -> set[int]:
+    return {each for each in may_want if each is not None}
 
 
 def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) -> History:
@@ -132,7 +135,7 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
     for each in sorted(reconciles, key=lambda each: each.at):
         versions = run.targets_known(plan.key, each.at)
         may_want = wanted(each, versions)
-        counts = {count for count in may_want if count is not None}
+        counts = _counts(may_want)
         created_at = created(run, plan, each.at)
         memory = (each.process, created_at, _claimed_without_memory_at(run, plan, each))
         is_late = each.at > latest + 1.5 * run.period_of(plan)
@@ -243,7 +246,7 @@ def _unexplained(run: Run, of: Judged, written: ScaleWritten) -> str:
     if not before:
         return "its process had requested no metric"
     may_want = wanted(before[-1], [written.read])
-    counts = {count for count in may_want if count is not None}
+    counts = _counts(may_want)
     current, bounds = written.read.replicas, run.bounds_known(written)
     ranges = set[tuple[int, int]]().union(
         *(
@@ -301,7 +304,7 @@ def _demanded(run: Run, of: Judged, reconcile: Reconcile) -> str:
     if current is None or not bounds:
         return ""
     may_want = wanted(reconcile, versions_around(run, plan, reconcile))
-    counts = {count for count in may_want if count is not None}
+    counts = _counts(may_want)
     is_within = all(each.min_replicas <= current <= each.max_replicas for each in bounds)
     if None in may_want or not is_within:
         return ""

@@ -183,13 +183,12 @@ def not_found_before_listing(case: Case) -> bool:
 
 def own_version(case: Case) -> bool:
     """/version describes Loadline and what it offers, in the forms that Loadline supports."""
+    if case.request.target.split("?")[0] != "/version":
+        return False
     if case.loadline.status == 406:
-        forms = case.upstream.status == 406 or "as=" in case.request.accept
-    else:
-        forms = case.upstream.status == 406 and case.loadline.content_type == YAML
-    return case.request.target.split("?")[0] == "/version" and (
-        forms or {*case.upstream.document, "offers"} == case.loadline.document.keys()
-    )
+        return case.upstream.status == 406 or "as=" in case.request.accept
+    is_yaml = case.upstream.status == 406 and case.loadline.content_type == YAML
+    return is_yaml or {*case.upstream.document, "offers"} == case.loadline.document.keys()
 
 
 def usage_beyond_int64(case: Case) -> bool:
