@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+from tests.simulation.clock_skew import Skews
 from tests.simulation.creations import created_as_known
 from tests.simulation.demands import certain_replicas, unmet_demand
 from tests.simulation.field_invariants import violation, writes
 from tests.simulation.history_invariants import ROUNDING_SECONDS, window_of
 from tests.simulation.invariants import Run, Violation, awaited_before
-from tests.simulation.journal import Measurement
+from tests.simulation.journal import Measurement, ScaleWritten
 from tests.simulation.metrics_apis import EXTERNAL, total
 from tests.simulation.reconciles import Reconcile, reconciles_of
 from tests.simulation.scenario import AutoscalerPlan
@@ -32,19 +33,25 @@ def zero_after_cooldown(run: Run) -> Iterator[Violation]:
             for each in awaited_before(run, written, since or 0.0)
             if each.group == EXTERNAL and each.at < written.sent_at
         ]
-        created_at = min(created_as_known(run, plan, written.sent_at))
-        problem = _load_before_zero(plan, measured, written.sent_at, created_at)
+        problem = _load_before_zero(plan, measured, written.sent_at)
+        if _age_seconds_max(run, plan, written) < fields.cooldown_seconds:
+            problem = f"is younger than its cooldown of {fields.cooldown_seconds} s"
         if problem:
             yield violation("zero after cooldown", written, problem)
 
 
+def _age_seconds_max(run: Run, plan: AutoscalerPlan, written: ScaleWritten) -> float:
+    """How old the autoscaler may have been for the process that wrote this."""
+    created_at = min(created_as_known(run, plan, written.sent_at))
+    early_seconds = Skews(run, plan.key).between(created_at, written.sent_at).early_seconds
+    return written.sent_at - created_at + early_seconds + ROUNDING_SECONDS
+
+
 def _load_before_zero(
-    plan: AutoscalerPlan, measured: list[Measurement], written_at: float, created_at: float
+    plan: AutoscalerPlan, measured: list[Measurement], written_at: float
 ) -> str | None:
     """What these measurements have against a zero that is written at this time; None if nothing."""
     fields = plan.fields
-    if written_at - created_at < (fields.cooldown_seconds or 0) - ROUNDING_SECONDS:
-        return f"was created at {created_at:.1f} s, with a cooldown of {fields.cooldown_seconds} s"
     missing_seconds = (fields.cooldown_seconds or 0) - ROUNDING_SECONDS
     until = written_at
     for each in reversed(measured):
