@@ -1,6 +1,7 @@
 """The invariants of the additional fields: what each of them promises, whatever happens."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tests.simulation.api_server import proposal
 from tests.simulation.creations import created
@@ -88,17 +89,29 @@ def forecast_acts_only_with_mode_and_trust(run: Run) -> Iterator[Violation]:
             ),
             default=0,
         )
-        if written.after > max(highest, _found_at_creation(run, plan, written)):
+        if written.after > max(highest, _found_at_begin(run, plan, written)):
             why = f"never had a load for more than {highest}"
             yield violation("forecast acts only with mode and trust", written, why)
 
 
-def _found_at_creation(run: Run, plan: AutoscalerPlan, written: ScaleWritten) -> int:
-    """The replicas of the target when its autoscaler was created, as long as they are remembered; then 0."""
+def _found_at_begin(run: Run, plan: AutoscalerPlan, written: ScaleWritten) -> int:
+    """The most replicas that the target had when its reconciles began, as long as they are remembered; else 0.
+
+    They begin with the autoscaler, and again after a time without any, as beside a rival.
+    """
+    period = run.period_of(plan)
+    remembered_since = written.at - window_of(run, plan) - 2 * period
+    measured = [each.at for each in run.journal.measurements if each.target == plan.key]
     created_at = created(run, plan, written.at)
-    remembered_until = created_at + window_of(run, plan) + 2 * run.period_of(plan)
-    versions = [each for each in run.journal.targets[plan.key] if each.at <= created_at]
-    return versions[-1].replicas if versions and written.at <= remembered_until else 0
+    pauses = [(created_at, created_at)]
+    pauses += [(end, begin) for end, begin in pairwise(measured) if begin > end + 1.5 * period]
+    found = [0]
+    for end, begin in pauses:
+        if remembered_since <= begin <= written.at:
+            versions = [each for each in run.journal.targets[plan.key] if each.at <= begin]
+            before = [each.replicas for each in versions if each.at <= end]
+            found += before[-1:] + [each.replicas for each in versions if each.at > end]
+    return max(found)
 
 
 def wanted(run: Run, written: ScaleWritten, plan: AutoscalerPlan) -> int | None:

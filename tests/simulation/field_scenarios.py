@@ -37,7 +37,7 @@ def _valid(fields: Fields) -> Fields:
     """A formula has no last value, and does not end zero."""
     has_last_value = fields.fallback is not None and fields.fallback.type == "LastValue"
     if fields.is_formula and (has_last_value or fields.decides_on_activity):
-        return msgspec.structs.replace(fields, is_formula=False)
+        fields = msgspec.structs.replace(fields, is_formula=False)
     if fields.has_candidate and (
         fields.is_formula or fields.decides_on_activity or fields.fallback is not None
     ):

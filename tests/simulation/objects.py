@@ -1,5 +1,6 @@
 """The objects of a scenario as a user would write them, with the defaults that the API server fills in."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -210,10 +211,20 @@ def plural_of(autoscaler: Document) -> str:
     return "horizontalpodautoscalers" if is_hpa else "loadautoscalers"
 
 
-def bounds(scenario: Scenario, plural: str, found: Document, now: float) -> list[tuple[int, int]]:
-    """Those of an autoscaler that apply now, with the schedule: by a clock that is behind, and the last ones by one that is ahead."""
-    moments = (now - CLOCK_ERROR_SECONDS, now, now + CLOCK_ERROR_SECONDS)
-    return list(dict.fromkeys(_bounds_at(scenario, plural, found, each) for each in moments))
+def bounds(
+    scenario: Scenario, plural: str, found: Document, now: float, offsets: Iterable[float]
+) -> list[tuple[int, int]]:
+    """Those of an autoscaler that apply now, with the schedule, by clocks that were stepped by these offsets, and by others.
+
+    The last ones are by a clock that is right, or a little ahead.
+    """
+    moments = [
+        now + offset + error
+        for offset in (*sorted({*offsets} - {0.0}), 0.0)
+        for error in (-CLOCK_ERROR_SECONDS, 0.0, CLOCK_ERROR_SECONDS)
+    ]
+    at_moments = [_bounds_at(scenario, plural, found, each) for each in moments]
+    return list(dict.fromkeys(reversed(at_moments)))[::-1]
 
 
 def _bounds_at(scenario: Scenario, plural: str, found: Document, at: float) -> tuple[int, int]:

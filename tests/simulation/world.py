@@ -379,7 +379,8 @@ class World:
         """Record the bounds of an autoscaler that has changed."""
         metadata, spec = found["metadata"], found["spec"]
         target = f"{metadata['namespace']}/{spec['scaleTargetRef']['name']}"
-        for low, high in objects.bounds(self.scenario, plural, found, self.timeline.now):
+        offsets = [each.wall_offset for each in self.replicas.values()]
+        for low, high in objects.bounds(self.scenario, plural, found, self.timeline.now, offsets):
             self.journal.bounds.append(
                 Bounds(
                     at=self.timeline.now,

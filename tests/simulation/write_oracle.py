@@ -159,7 +159,7 @@ def _history(run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]) ->
             before, latest = counts | (before if None in may_want else set()), each.at
             wanted_at.append((each.at, before))
     recommended += _stored_last(run, plan, wanted_at)
-    recommended += _found_outside_of_bounds(run, plan, reconciles)
+    recommended += _found_before_metrics(run, plan, reconciles)
     changed = [
         Changed(each.at, each.after - each.read.replicas)
         for each in run.journal.scales
@@ -180,15 +180,17 @@ def _found_since_stored(
         )
 
 
-def _found_outside_of_bounds(
+def _found_before_metrics(
     run: Run, plan: AutoscalerPlan, reconciles: Sequence[Reconcile]
 ) -> Iterator[Recommended]:
-    """The counts with which processes began that set a count within the bounds before they read a metric."""
+    """The counts with which processes began that set another one before they read a metric. Until then, they count as recommended."""
     for written in run.journal.scales:
         if written.target == plan.key and not any(
             each.process == written.process and each.at <= written.sent_at for each in reconciles
         ):
-            yield Recommended(written.sent_at, written.read.replicas)
+            following = [each.at for each in reconciles if each.at > written.sent_at]
+            for at in (written.sent_at, *following[:1]):
+                yield Recommended(at, written.read.replicas)
 
 
 def _stored_last(
