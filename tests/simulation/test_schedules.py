@@ -2,12 +2,15 @@
 
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from tests.simulation.__main__ import described
 from tests.simulation.date_scenarios import starts, with_dates
 from tests.simulation.field_scenarios import faults_with_fields, with_fields
-from tests.simulation.fields import LocalStart
+from tests.simulation.fields import Fields, LocalStart, Window
+from tests.simulation.objects import bounds
+from tests.simulation.scenario import made_from
 from tests.simulation.simulate import simulate
 from tests.simulation.tampering import AddsReplicas
 
@@ -65,3 +68,29 @@ def test_the_days_around_a_change_of_clocks_have_23_and_25_hours() -> None:
             daily, datetime.fromisoformat(f"{day}T12:00Z").timestamp(), is_cron=False
         )
         assert second - first == 3600 * hours
+
+
+@pytest.mark.parametrize(
+    ("now", "offsets", "expected"),
+    [
+        pytest.param(50.0, (), [(1, 5)], id="before"),
+        pytest.param(
+            99.5, (), [(1, 5), (7, 9)], id="about to begin: a clock that is ahead is last"
+        ),
+        pytest.param(103.0, (), [(7, 9)], id="active"),
+        pytest.param(103.0, (-5.0,), [(1, 5), (7, 9)], id="active, and a clock is 5 s behind"),
+        pytest.param(97.0, (5.0,), [(7, 9), (1, 5)], id="before, and a clock is 5 s ahead"),
+    ],
+)
+def test_the_bounds_of_an_edit_are_those_by_the_clock_of_each_machine(
+    now: float, offsets: tuple[float, ...], expected: list[tuple[int, int]]
+) -> None:
+    scenario = made_from(1)
+    window = Window(begin=100, seconds=60, min_replicas=7, max_replicas=9)
+    plan = msgspec.structs.replace(scenario.autoscalers[0], fields=Fields(window=window))
+    edited = {
+        "metadata": {"namespace": plan.namespace, "name": plan.name},
+        "spec": {"minReplicas": 1, "maxReplicas": 5, "scaleTargetRef": {"name": plan.name}},
+    }
+    scenario = msgspec.structs.replace(scenario, autoscalers=(plan,))
+    assert bounds(scenario, "loadautoscalers", edited, now, offsets) == expected
