@@ -139,10 +139,14 @@ def _wanted_of(reconcile: Reconcile, replicas: int, status: int) -> frozenset[in
 def _count(
     plan: AutoscalerPlan, target: Target, answers: Answers, *, in_rollout: bool
 ) -> int | None:
-    """With `rollout: IgnoreSurge`, pods in excess of the replicas do not raise a count while a rollout is in progress."""
-    count = _combined(plan, target, answers)
+    """While a rollout is in progress, pods in excess of the replicas do not raise a count (`IgnoreSurge`), or nothing does (`HoldUp`)."""
+    count, policy = _combined(plan, target, answers), plan.fields.rollout
     replicas = target.spec_replicas
-    if plan.fields.rollout != "IgnoreSurge" or not in_rollout or count is None or count <= replicas:
+    if not in_rollout or count is None or count <= replicas:
+        return count
+    if policy == "HoldUp":
+        return replicas
+    if policy != "IgnoreSurge":
         return count
     pods = min(target.status_replicas, replicas)
     fewer = _combined(plan, msgspec.structs.replace(target, status_replicas=pods), answers)

@@ -6,7 +6,7 @@ from tests.simulation.field_scenarios import with_fields
 WITH_ALL_THREE = 9100211
 
 
-def test_no_candidate_has_a_field_of_which_it_is_unclear_whose_policy_decides() -> None:
+def test_a_candidate_is_not_combined_with_fields_that_belong_to_both_policies() -> None:
     seeds = (*range(100), WITH_ALL_THREE)
     plans = [each for seed in seeds for each in with_fields(seed).autoscalers]
     fields = [each.fields for each in plans if each.fields.has_candidate]

@@ -5,6 +5,7 @@ remembers, it is open here which part it still knows: other invariants judge tha
 from both sides.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
@@ -108,10 +109,10 @@ def _not_acted_on(run: Run, of: Judged) -> Iterator[Violation]:
 def _has_hpa_rules(plan: AutoscalerPlan) -> bool:
     """Whether no additional field changes what the metrics want, or how far it may go at once.
 
-    Of rollouts, `wanted` knows surge pods. The revisions of pods are nothing to an external metric.
+    `wanted` knows of a rollout whether it is in progress, and how many pods are in excess, but not which ones.
     """
     fields, known = plan.fields, KNOWN_FIELDS
-    if plan.groups == (EXTERNAL,) and fields.rollout != "HoldUp":
+    if plan.groups == (EXTERNAL,) or fields.rollout == "HoldUp":
         known += ("rollout",)
     return not fields.sets_more_than(*known) and fields.forecast != "Add"
 
@@ -252,7 +253,7 @@ def _unexplained(run: Run, of: Judged, written: ScaleWritten) -> str:
     current, bounds = written.read.replicas, run.bounds_known(written)
     ranges = set[tuple[int, int]]().union(
         *(
-            _ranges(run, of, counts, bounds, current, at)
+            _ranges(run, of, before[-1], counts, bounds, current, at)
             for at in (run.decided_at(written), written.sent_at)
         )
     )
@@ -262,10 +263,23 @@ def _unexplained(run: Run, of: Judged, written: ScaleWritten) -> str:
 
 
 def _ranges(
-    run: Run, of: Judged, counts: Iterable[int], bounds: Sequence[Bounds], current: int, at: float
+    run: Run,
+    of: Judged,
+    reconcile: Reconcile,
+    counts: Iterable[int],
+    bounds: Sequence[Bounds],
+    current: int,
+    at: float,
 ) -> set[tuple[int, int]]:
     """For each count that the metrics may want, with each spec that may be known, what may become of it."""
-    return {_range(run, of, each, count, current, at) for count in counts for each in bounds}
+    found = set[tuple[int, int]]()
+    for count, each in itertools.product(counts, bounds):
+        low, high = _range(run, of, each, count, current, at)
+        for in_rollout in reconcile.rollouts:
+            is_held = in_rollout and of.plan.fields.rollout == "HoldUp"
+            most = max(current, each.min_replicas) if is_held else high
+            found.add((min(low, most), min(high, most)))
+    return found
 
 
 def _shown(ranges: Iterable[tuple[int, int]]) -> str:
@@ -310,7 +324,7 @@ def _demanded(run: Run, of: Judged, reconcile: Reconcile) -> str:
     is_within = all(each.min_replicas <= current <= each.max_replicas for each in bounds)
     if None in may_want or not is_within:
         return ""
-    ranges = _ranges(run, of, counts, bounds, current, at)
+    ranges = _ranges(run, of, reconcile, counts, bounds, current, at)
     if not any(high for _, high in ranges) and _may_not_mark_zero(run, reconcile):
         return ""
     if all(low > current for low, _ in ranges) or all(high < current for _, high in ranges):
