@@ -121,11 +121,10 @@ class Workspace:
             env={**environment, "CI": "true", "LOADLINE_EXAMPLES": "100"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
             check=False,
         )
         # Each line was written over many times.
-        return re.sub(r"[^\n]*\r", "", done.stdout)
+        return re.sub(r"[^\n]*\r", "", done.stdout.decode())
 
 
 def _result(code: int | None) -> Result:

@@ -35,7 +35,7 @@ class MemoryObjects:
         """The metadata of an object that does not exist yet."""
         return ObjectMeta(name=name, namespace=self._namespace)
 
-    async def list(self) -> list[msgspec.Raw]:
+    async def list_all(self) -> list[msgspec.Raw]:
         """All objects. Raises `StatusError`, `Unavailable` or `msgspec.DecodeError`."""
         found: list[msgspec.Raw] = []
         async for page in pages(self._folder, self._page, {}, PAGE_SIZE):
@@ -52,7 +52,7 @@ class MemoryObjects:
     async def write(self, stored: StoredObject) -> None:
         """Create, replace or, without histories, delete it.
 
-        Only this replica writes, so after a conflict its own content is the newest. Raises as `list` does.
+        Only this replica writes, so after a conflict its own content is the newest. Raises as `list_all` does.
         """
         try:
             stored.metadata = await self._written(stored)

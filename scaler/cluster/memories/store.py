@@ -155,7 +155,7 @@ class MemoryStore:
         wanted = dict(self._unread)
         self._is_unavailable = False
         try:
-            found = await self._requests.list()
+            found = await self._requests.list_all()
         except (StatusError, Unavailable, msgspec.DecodeError) as error:
             self._unread_problem.set(_explained(error))
             self._is_unavailable = _is_unavailable(error)
