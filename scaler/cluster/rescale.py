@@ -152,4 +152,4 @@ async def _refreshed(kube: Reader, scale: TargetScale) -> TargetScale:
     if not read.resource_version:
         return scale
     view = msgspec.structs.replace(scale.view, resource_version=read.resource_version)
-    return msgspec.structs.replace(scale, uid=read.uid, view=view, is_copy=False)
+    return msgspec.structs.replace(scale, uid=read.uid, view=view)

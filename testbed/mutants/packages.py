@@ -37,6 +37,7 @@ MUTATED: Final = (
         tests=(
             "tests/unit/scaler/cluster/test_rescale.py",
             "tests/unit/scaler/cluster/test_target_scale.py",
+            "tests/unit/scaler/runtime/test_initial_lists.py",
         ),
         further=_CONTROL,
     ),
@@ -48,6 +49,7 @@ MUTATED: Final = (
             "tests/unit/scaler/cluster/shards",
             "tests/unit/scaler/cluster/test_leases.py",
             "tests/unit/scaler/cluster/test_shared_leases.py",
+            "tests/unit/scaler/runtime/test_held_shards.py",
         ),
         further=("tests/conformance/scaler_protocol",),
     ),

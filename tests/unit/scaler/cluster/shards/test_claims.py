@@ -84,6 +84,17 @@ def test_two_claims_of_the_same_number_are_different_terms():
     assert term_of(a) != term_of(b)
 
 
+def test_two_claims_by_the_same_replica_are_different_terms():
+    metadata = ObjectMeta(name=NAME, namespace="loadline", uid="u")
+    terms = {
+        term_of(
+            Lease(metadata=metadata, spec=LeaseSpec(holder_identity="a", lease_transitions=each))
+        )
+        for each in (None, 1, 2)
+    }
+    assert len(terms) == 3
+
+
 def owned_by_one(caplog, **faults):
     """What a replica owns after its first claims, and whether it has logged a problem."""
 
