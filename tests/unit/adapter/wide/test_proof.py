@@ -52,8 +52,13 @@ def in_a_namespace(text: str) -> frozenset[str] | None:
 
 @pytest.mark.parametrize(
     "nested",
-    ["{open}x{{M}}{close}", "{minus}x{{M}}", "{plus}x{{M}}"],
-    ids=["parentheses", "signs", "terms"],
+    [
+        "{open}x{{M}}{close}",
+        "{minus}x{{M}}",
+        "{plus}x{{M}}",
+        "quantile by (G) ({open}0.5{close}, x{{M}})",
+    ],
+    ids=["parentheses", "signs", "terms", "parameter"],
 )
 def test_a_query_that_is_nested_deeply_is_not_proven(nested):
     def found(depth: int) -> frozenset[str] | None:
