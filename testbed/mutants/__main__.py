@@ -28,6 +28,8 @@ def main() -> int:
     if unknown := [each for each in arguments.package if each not in names]:
         print(f"{unknown[0]!r} is not a mutated package: use {', '.join(names)}", file=sys.stderr)
         return 2
+    if arguments.turn is not None:
+        arguments.package = [names[arguments.turn % len(names)]]
     for package in MUTATED:
         if package.name in (arguments.package or names):
             try:
@@ -51,6 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--processes", type=int, default=1, help="how many mutants run at a time")
     parser.add_argument(
         "--function", default="", metavar="TEXT", help="only functions whose dotted name has this"
+    )
+    parser.add_argument(
+        "--turn", type=int, metavar="N", help="only the package with this number: for the soak"
     )
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--all", action="store_true", help="all mutants, not a sample of them")

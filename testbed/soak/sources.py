@@ -1,4 +1,4 @@
-"""PURE  What a soak runs: the simulation, comparisons with the real controllers, kills, planted faults, properties."""
+"""PURE  What a soak runs: the simulation, comparisons with the real controllers, kills, planted faults, mutants, properties."""
 
 import sys
 from typing import Final
@@ -87,6 +87,14 @@ SOURCES: Final = (
         numbers=1,
         turn_seconds=60.0,
         weight=5.0,
+    ),
+    Source(
+        name="mutants",
+        # A package in each turn.
+        command=(*_PYTHON, "testbed.mutants", "--turn={first}"),
+        numbers=1,
+        turn_seconds=240.0,
+        weight=1.5,
     ),
     _scaler(()),
     _scaler(("--hpa",)),
