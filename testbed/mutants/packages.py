@@ -95,9 +95,12 @@ MUTATED: Final = (
         sources=("scaler/algorithm/*.py",),
         tests=("tests/unit/scaler/algorithm",),
         further=(
+            "tests/unit/scaler/extensions/candidate",
             "tests/unit/scaler/extensions/test_actual_requests.py",
+            "tests/unit/scaler/extensions/test_after_zero.py",
             "tests/unit/scaler/extensions/test_extension_memory.py",
             "tests/unit/scaler/extensions/test_one_more_extension.py",
+            "tests/unit/scaler/extensions/test_unknown_activity.py",
             *_CONTROL,
             f"{_VECTORS}::test_the_core_answers_upstreams_own_cases_as_the_newest_controller_did",
             f"{_VECTORS}::test_the_core_answers_as_the_controller_of_that_version_did",

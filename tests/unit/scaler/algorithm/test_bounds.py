@@ -107,6 +107,7 @@ def limited(desired, *, current=3, base=None, result, max_replicas=500, **change
         pytest.param(limited(6, result=6), False, id="no more is needed"),
         pytest.param(limited(100, result=5, max_replicas=5), False, id="the maximum"),
         pytest.param(limited(100, result=3), False, id="something else holds it"),
+        pytest.param(limited(100, current=0, result=None), False, id="no result"),
         pytest.param(limited(100, result=6, is_dry_run=True), False, id="a dry run"),
     ],
 )

@@ -14,6 +14,7 @@ from scaler.algorithm.samples import (
     CUSTOM_API,
     external_values,
     fetch_failed,
+    joined,
     object_value,
     pod_samples,
     resource_samples,
@@ -163,3 +164,20 @@ def test_a_value_that_is_not_a_quantity_is_a_failure_not_zero():
     reading = external_values(ExternalMetricValueList(items=[external_value("NaN")]))
     assert isinstance(reading, MetricFailed)
     assert reading.message.startswith("unable to fetch metrics from external metrics API: ")
+
+
+FAILED = MetricFailed("unable to get metric")
+OF_PODS = tuple(PodSamples({name: PodSample(value_milli=1)}) for name in "ab")
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        pytest.param([ExternalValues((1,)), ExternalValues((2, 3))], ExternalValues((1, 2, 3)), id="external"),
+        pytest.param(OF_PODS, PodSamples({**OF_PODS[0].by_pod, **OF_PODS[1].by_pod}), id="pods"),
+        pytest.param([ObjectValue(1)], ObjectValue(1), id="one"),
+        pytest.param([ExternalValues((1,)), FAILED], FAILED, id="one failed"),
+    ],
+)  # fmt: skip
+def test_the_parts_of_a_response_are_one_reading(parts, whole):
+    assert joined(parts) == whole

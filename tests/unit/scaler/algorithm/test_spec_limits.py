@@ -140,6 +140,18 @@ def test_what_is_kept_of_a_spec_that_is_too_large_leads_to_the_same_decision(of,
     assert (kept.status.conditions, kept.events) == (whole.status.conditions, whole.events)
 
 
+def test_of_too_many_metrics_one_more_than_the_limit_is_kept():
+    kept = shortened(spec(*queues(METRICS_MAX + 5))).metrics or ()
+    assert len(kept) == METRICS_MAX + 1
+
+
+def test_of_too_many_policies_one_more_than_the_limit_is_kept():
+    too_many = with_policies(POLICIES_MAX + 5).behavior
+    kept = shortened(with_policies(POLICIES_MAX + 5)).behavior
+    assert len(kept.scale_up.policies) == POLICIES_MAX + 1
+    assert kept.scale_up.policies == too_many.scale_up.policies[: POLICIES_MAX + 1]
+
+
 SELECTORS = st.none() | st.builds(
     lambda labels, *counts: LabelSelector(
         match_labels={f"k{number}": "v" for number in range(labels)},
