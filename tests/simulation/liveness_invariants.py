@@ -1,5 +1,6 @@
 """The invariant of every period: an autoscaler that no fault disturbs is reconciled in each one, also while others are disturbed."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -34,7 +35,7 @@ def reconciled_in_every_period(run: Run) -> Iterator[Violation]:
             [
                 (each.at - longest, each.at + each.seconds + _recovery_seconds(run, plan, each))
                 for each in run.faults
-                if _disturbs(each, plan, run.scenario.kind.plural)
+                if _disturbs(each, plan, run.scenario.kind.plural) or _hides_apis(run, each, plan)
             ]
             + _unseen(run, plan, longest)
         )
@@ -100,6 +101,23 @@ def _disturbs(fault: Fault, plan: AutoscalerPlan, kind: str) -> bool:
         # A reconcile waits until its process sees the status that it has written, as upstream's since 1.37.
         return fault.where == kind
     return fault.kind not in HARMLESS
+
+
+def _hides_apis(run: Run, fault: Fault, plan: AutoscalerPlan) -> bool:
+    """Whether a process cannot learn where the target or a metric is served, which it has not read before the fault."""
+    if fault.kind != "discovery":
+        return False
+    owners = {run.journal.owner_of(plan.namespace, fault.at)} | {
+        each.process
+        for each in run.journal.held(plan.namespace)
+        if fault.at <= each.at <= fault.at + fault.seconds
+    }
+    have_read = {
+        (each.process, each.group)
+        for each in run.journal.target_requests
+        if each.target == plan.key and each.at < fault.at
+    }
+    return not have_read.issuperset(itertools.product(owners - {""}, plan.groups))
 
 
 def _recovery_seconds(run: Run, plan: AutoscalerPlan, fault: Fault) -> float:
