@@ -29,6 +29,7 @@ FIELDS = {
     "resources",
     "draft",
     "psp",
+    "stored",
     "self",
     "block",
 }
