@@ -274,7 +274,12 @@ def deadline_seconds(run: Run, plan: AutoscalerPlan) -> float:
 
 
 def is_awaited(run: Run, plan: AutoscalerPlan, measured: Measurement) -> bool:
-    """Whether a reconcile still waited for this response: of a request that follows one to the adapter, it has waited since that one."""
+    """Whether a reconcile still waited for this response to decide: of a request that follows one to the adapter, it has waited since that one.
+
+    The metric by which the least busy pods are found decides nothing.
+    """
+    if measured.group not in plan.groups:
+        return False
     wait_seconds = deadline_seconds(run, plan)
     direct = run.journal.direct_requests.get(
         (measured.process, measured.target, measured.group), []
