@@ -1,8 +1,7 @@
 """The invariant of every period: an autoscaler that no fault disturbs is reconciled in each one, also while others are disturbed."""
 
-import itertools
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 
 from tests.simulation.creations import left_at_zero_since
 from tests.simulation.faults import FIRST_FAULT_SECONDS, METRIC_SOURCES, Fault
@@ -117,7 +116,7 @@ def _hides_apis(run: Run, fault: Fault, plan: AutoscalerPlan) -> bool:
         for each in run.journal.target_requests
         if each.target == plan.key and each.at < fault.at
     }
-    return not have_read.issuperset(itertools.product(owners - {""}, plan.groups))
+    return not have_read.issuperset(product(owners - {""}, plan.groups))
 
 
 def _recovery_seconds(run: Run, plan: AutoscalerPlan, fault: Fault) -> float:

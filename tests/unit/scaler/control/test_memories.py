@@ -1,4 +1,4 @@
-"""When a memory is stored again although the same would follow from what is stored."""
+"""When a memory continues, and when it is stored again although the same would follow from what is stored."""
 
 import math
 
@@ -67,7 +67,9 @@ AUTOSCALER = observed(spec(), replicas=3).autoscaler
         pytest.param(600, False, id="another process may have led"),
     ],
 )
-def test_a_memory_continues_after_a_time_in_which_no_other_process_could_lead(seconds, is_current):
+def test_a_memory_continues_only_after_a_time_in_which_no_other_process_could_lead(
+    seconds, is_current
+):
     passed = [0.0]
     clock = Clock(now=lambda: NOW + passed[0], monotonic=lambda: passed[0])
     memories = Memories(FakeKube(), Settings(kind=LOAD_AUTOSCALERS), clock, listed=none_listed)
